@@ -9,14 +9,27 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tuning import ANY, AVX, COARSE, FINE, SSE, Fake, candidate, host, per_group
+from tuning import (
+    ANY,
+    AVX,
+    COARSE,
+    FINE,
+    SMALL,
+    SSE,
+    Fake,
+    candidate,
+    host,
+    lasting,
+    per_group,
+)
 
 from ghashgen.choice.chosen import MEASURED, MODEL, dump
-from ghashgen.choice.classes import CLASSES, SizeClass, sizes_of
+from ghashgen.choice.classes import CLASSES
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice
 from ghashgen.lab.tune.choose import Decision, chosen, combined, decide, pick
+from ghashgen.lab.tune.goals import GOALS, cells_of
 from ghashgen.lab.tune.measure import Batch, Host
 from ghashgen.lab.tune.space import distinct, neighbours, space
 from ghashgen.lab.tune.store import Store, complete, open_store
@@ -25,8 +38,9 @@ from ghashgen.lab.tune.table import as_json, remarks, rows
 from ghashgen.support.errors import GhashgenError
 
 HERE = host()
-SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))
-PLAN = Plan(classes=SMALL, coarse=COARSE, fine=FINE, finalists=2, batch=2)
+USES = lasting(*SMALL)
+HASH = GOALS["hash"]
+PLAN = Plan(uses=USES, coarse=COARSE, fine=FINE, finalists=2, batch=2)
 CANDIDATES = tuple(candidate("avx", n) for n in (1, 2, 4, 8, 16))
 
 
@@ -43,17 +57,17 @@ def run(store: Store, fake: Fake, plan: Plan = PLAN, items: tuple = CANDIDATES) 
 
 
 def test_the_space_is_the_catalogue_less_what_speed_must_not_choose() -> None:
-    found = space(Choice(isa=("avx",)), "catalogue")
+    found = space(Choice(isa=("avx",)), "catalogue", HASH)
     wanted = [
         k for k in catalogue() if (k.isa, k.op, k.wipe, k.alias) == ("avx", "ghash", False, "")
     ]
     assert list(found) == wanted
-    assert {k.wipe for k in space(Choice(isa=("avx",), wipe=(True,)), "catalogue")} == {True}
+    assert {k.wipe for k in space(Choice(isa=("avx",), wipe=(True,)), "catalogue", HASH)} == {True}
 
 
 def test_the_wide_space_is_one_axis_away() -> None:
-    narrow = space(Choice(isa=("sse",), multiply=("k",)), "catalogue")
-    wide = space(Choice(isa=("sse",), multiply=("k",)), "wide")
+    narrow = space(Choice(isa=("sse",), multiply=("k",)), "catalogue", HASH)
+    wide = space(Choice(isa=("sse",), multiply=("k",)), "wide", HASH)
     assert set(narrow) < set(wide)
     assert {k.blocks for k in wide} == set(range(1, 49))
     assert {(k.isa, k.multiply) for k in wide} == {("sse", "k")}
@@ -66,7 +80,7 @@ def test_the_wide_space_is_one_axis_away() -> None:
         assert near == 1
     shipped = Kernel("avx", "winograd", "clmul1", 8)
     around = tuple(
-        neighbours((shipped, replace(shipped, swap="stack"), replace(shipped, op="polyval")))
+        neighbours((shipped, replace(shipped, swap="stack"), replace(shipped, op="polyval")), HASH)
     )
     assert {k.swap for k in around} == {"register", "stack"}
     assert {k.op for k in around} == {"ghash", "polyval"}
@@ -75,9 +89,9 @@ def test_the_wide_space_is_one_axis_away() -> None:
 
 def test_refusals_of_the_space() -> None:
     with pytest.raises(GhashgenError, match="no space is called 'huge'"):
-        space(Choice(), "huge")
+        space(Choice(), "huge", HASH)
     with pytest.raises(GhashgenError, match="unknown isa"):
-        space(Choice(isa=("mmx",)), "wide")
+        space(Choice(isa=("mmx",)), "wide", HASH)
 
 
 def test_the_same_code_is_measured_once() -> None:
@@ -120,7 +134,7 @@ def test_an_interrupted_sweep_goes_on(path: Path) -> None:
             (names[4],),
         ]
         assert all(
-            complete(store.figures(HERE, COARSE), c.unit.code, sizes_of(SMALL)) for c in CANDIDATES
+            complete(store.figures(HERE, COARSE), c.unit.code, cells_of(USES)) for c in CANDIDATES
         )
 
 
@@ -131,7 +145,7 @@ def test_a_killed_writer_leaves_whole_measurements(path: Path) -> None:
         before = store.figures(HERE, COARSE)
         other = sqlite3.connect(path)
         other.execute("insert into run select 99, machine, stage, git, at, ghz from run limit 1")
-        other.execute("insert into subject values (99, 'x', 'kernel', 'x', 1)")
+        other.execute("insert into subject values (99, 'x', 'kernel', 'x', 1, 0)")
         assert store.figures(HERE, COARSE) == before
         other.close()
     with open_store(path) as store:
@@ -164,8 +178,8 @@ def test_stale_code_does_not_enter_the_choice(path: Path) -> None:
         changed = (*CANDIDATES[:-1], candidate("avx", 16, "slower code"))
         slow = Fake(HERE, lambda name, size: 90.0 if name.endswith("x16") else 50.0)
         run(store, slow, items=changed)
-        old = decide(CANDIDATES, [HERE], store, (FINE, COARSE), SMALL)
-        new = decide(changed, [HERE], store, (FINE, COARSE), SMALL)
+        old = decide(CANDIDATES, [HERE], store, (FINE, COARSE), USES)
+        new = decide(changed, [HERE], store, (FINE, COARSE), USES)
         assert {d.winner.kernel.blocks for d in old} == {16}
         assert 16 not in {d.winner.kernel.blocks for d in new}
 
@@ -176,8 +190,8 @@ def test_fresh_measures_everything_again(path: Path) -> None:
         fake = Fake(HERE, lambda name, size: 3 * per_group(name, size))
         swept = run(store, fake, replace(PLAN, fresh=True))
         assert (swept.measured, swept.kept) == (9, 0)
-        old = decide(CANDIDATES, [HERE], store, (FINE,), SMALL, 0)
-        new = decide(CANDIDATES, [HERE], store, (FINE,), SMALL, swept.since)
+        old = decide(CANDIDATES, [HERE], store, (FINE,), USES, 0)
+        new = decide(CANDIDATES, [HERE], store, (FINE,), USES, swept.since)
         # The newest counts, with and without.
         assert [d.cycles for d in old] == [d.cycles for d in new]
 
@@ -207,8 +221,8 @@ def test_sizes_without_a_quiet_moment_are_named_and_measured_again(path: Path) -
 
     with open_store(path) as store:
         swept = run(store, Loud(HERE))
-        assert set(swept.failures) == {"no quiet moment for some kernels at 64 bytes"}
-        assert [d.size_class for d in decide(CANDIDATES, [HERE], store, (COARSE,), SMALL)] == [
+        assert set(swept.failures) == {"no quiet moment for some kernels: throughput, 64 bytes"}
+        assert [d.size_class for d in decide(CANDIDATES, [HERE], store, (COARSE,), USES)] == [
             SMALL[1]
         ]
         assert run(store, Fake(HERE)).measured == 9
@@ -258,7 +272,7 @@ def test_several_machines_are_combined_by_what_each_loses() -> None:
 def decisions(path: Path, where: Host = HERE) -> list[Decision]:
     with open_store(path) as store:
         run(store, Fake(where))
-        return decide(CANDIDATES, [where], store, (FINE, COARSE), SMALL)
+        return decide(CANDIDATES, [where], store, (FINE, COARSE), USES)
 
 
 def test_decisions_say_what_they_rest_on(path: Path) -> None:
@@ -281,14 +295,14 @@ def test_decisions_say_what_they_rest_on(path: Path) -> None:
 
 
 def test_the_chosen_set_is_the_same_bytes_whatever_the_order(path: Path) -> None:
-    found = chosen(decisions(path), SMALL)
+    found = chosen(decisions(path))
     (item,) = found.sets
     assert [(p.up_to, p.kernel.blocks) for p in item.picks] == [(64, 1), (None, 8)]
     with open_store(path) as store:
-        again = decide(CANDIDATES[::-1], [HERE], store, (FINE, COARSE), SMALL)
-    assert dump(chosen(again, SMALL)) == dump(found)
+        again = decide(CANDIDATES[::-1], [HERE], store, (FINE, COARSE), USES)
+    assert dump(chosen(again)) == dump(found)
     # Without a kernel for every class there is no set.
-    assert chosen(again[:1], SMALL).sets == ()
+    assert chosen(again[:1]).sets == ()
 
 
 def test_sets_follow_the_convention_and_measured_ones_their_speed(path: Path) -> None:
@@ -303,9 +317,9 @@ def test_sets_follow_the_convention_and_measured_ones_their_speed(path: Path) ->
         *of("avx2", MEASURED, 300.0),
         *of("avx", MEASURED, 200.0),
     ]
-    assert [s.isa for s in chosen(found, SMALL).sets] == ["avx512", "sse", "avx", "avx2"]
+    assert [s.isa for s in chosen(found).sets] == ["avx512", "sse", "avx", "avx2"]
     tie = [*of("sse", MEASURED, 100.0), *of("avx", MEASURED, 104.0)]
-    assert [s.isa for s in chosen(tie, SMALL).sets] == ["avx", "sse"]
+    assert [s.isa for s in chosen(tie).sets] == ["avx", "sse"]
 
 
 def test_classes_rise_and_their_sizes_lie_within() -> None:

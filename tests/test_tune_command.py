@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cpus import features, lacking, too_little
-from tuning import COARSE, FINE, SSE, Fake, host, real_candidates
+from tuning import COARSE, FINE, MODES, SMALL, SSE, Fake, host, lasting, real_candidates
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.arch.x86_64.features import FEATURES
@@ -27,8 +27,6 @@ from ghashgen.run.harness import MissingFeatures
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble_text
 
-SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -41,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 def test_the_model_ranks_by_what_a_call_executes() -> None:
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
     items = real_candidates(1, 8)
-    found, unranked = rank(items, "cascadelake", SMALL)
+    found, unranked = rank(items, "cascadelake", lasting(*SMALL))
     assert unranked == {}
     assert {(d.basis, d.on, d.stage, d.peer) for d in found} == {(MODEL, "skylake-avx512", "", "")}
     assert found[-1].winner.kernel.blocks == 8
@@ -59,11 +57,11 @@ def test_a_model_without_the_isa_ranks_nothing() -> None:
     obj = assemble_text(find_nasm(), wide.name, made.text, "elf64")
     align = wide.instruction_set.operand_align
     unit = replace(item.unit, kernel=wide, table_align=align, obj=obj)
-    found, unranked = rank([replace(item, unit=unit)], "skylake-avx512", SMALL)
+    found, unranked = rank([replace(item, unit=unit)], "skylake-avx512", lasting(*SMALL))
     assert found == []
     assert "skylake-avx512 lacks what isa avx512 needs" in unranked[wide.name]
     with pytest.raises(GhashgenError, match="no table for 'z80'"):
-        rank([], "z80", SMALL)
+        rank([], "z80", lasting(*SMALL))
 
 
 # --- real
@@ -83,14 +81,14 @@ def test_a_tiny_sweep_measures(path: Path, as_cpu: str) -> None:
     items = real_candidates(1, 2)
     units = tuple(item.unit for item in items)
     assert {here.runs(unit) for unit in units} == {not lacking(units[0].needs)}
-    if too_little(as_cpu, units[0].needs, lambda: refuse(Batch(COARSE, units, (48,)))):
+    if too_little(as_cpu, units[0].needs, lambda: refuse(Batch(COARSE, units, (48,), MODES))):
         return
-    classes = (SizeClass(None, (48,)),)
-    plan = Plan(classes=classes, coarse=COARSE, fine=FINE)
+    uses = lasting(SizeClass(None, (48,)))
+    plan = Plan(uses=uses, coarse=COARSE, fine=FINE)
     with open_store(path) as store:
         swept = sweep(items, Here(here, measure), store, plan)
         assert (swept.measured, swept.failures) == (4, [])
-        (decision,) = decide(items, [here], store, (FINE, COARSE), classes)
+        (decision,) = decide(items, [here], store, (FINE, COARSE), uses)
         assert decision.cycles > 0
         assert store.db.execute("select git, ghz > 0 from run limit 1").fetchone()[1] == 1
         again = sweep(items, Here(here, measure), store, plan)
@@ -110,7 +108,7 @@ def test_the_command(
 ) -> None:
     pytest.importorskip("bochscpu", reason="the emulator is not installed")
     here = host("a CPU", features)
-    plan = Plan(classes=SMALL, coarse=COARSE, fine=FINE, finalists=1)
+    plan = Plan(uses=lasting(*SMALL), coarse=COARSE, fine=FINE, finalists=1)
     monkeypatch.setattr("ghashgen.cli.verbs.tune.Plan", lambda **_: plan)
     fake = Fake(here, lambda name, size: 100.0 + size)
     monkeypatch.setattr("ghashgen.cli.verbs.tune.describe", lambda: here)

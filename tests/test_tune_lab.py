@@ -15,7 +15,18 @@ import pytest
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking, masked
 from distributed import Client, get_worker
 from distributed.deploy.spec import SpecCluster
-from tuning import AVX, COARSE, FINE, SSE, candidate, host, measured, real_candidates
+from tuning import (
+    AVX,
+    COARSE,
+    FINE,
+    MODES,
+    SSE,
+    candidate,
+    host,
+    measured,
+    real_candidates,
+    throughput,
+)
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.cli.verbs.tune import _unmeasurable
@@ -73,13 +84,13 @@ def test_two_workers_of_different_cpus(tmp_path: Path) -> None:
         assert [h.cpu for h in swept.hosts] == ["no AVX", "with AVX"]
         assert swept.failures == []
         narrow, wide = (store.figures(h, COARSE) for h in swept.hosts)
-        sizes = (16, 16384)
+        cells = throughput(16, 16384)
         for item in CANDIDATES:
-            assert complete(wide, item.unit.code, sizes)
+            assert complete(wide, item.unit.code, cells)
             # The worker without AVX is never given a kernel that needs it.
-            assert complete(narrow, item.unit.code, sizes) == (item.unit.isa == "sse")
+            assert complete(narrow, item.unit.code, cells) == (item.unit.isa == "sse")
         for figures in (narrow, wide):
-            assert not complete(figures, FAR.unit.code, (16,))
+            assert not complete(figures, FAR.unit.code, throughput(16))
         # Nobody has it: it is left to the model, which the command names as such.
         assert _unmeasurable((*CANDIDATES, FAR), swept) == ([FAR], {})
         again = sweep((*CANDIDATES, FAR), Lab(client, answer, by_name), store, PLAN)
@@ -99,7 +110,7 @@ def test_nobody_there_and_nobody_fit() -> None:
     with cluster("old") as client:
         with pytest.raises(GhashgenError, match="its harness differs"):
             Lab(client, answer, by_name).hosts()
-        task = Task(host("elsewhere"), Batch(COARSE, (FAR.unit,), (16,)))
+        task = Task(host("elsewhere"), Batch(COARSE, (FAR.unit,), (16,), MODES))
         (outcome,) = Lab(client, answer, by_name, patience=0.1).run([task])
         assert (outcome.measured, outcome.failure) == (None, "no worker of this kind is left")
     with pytest.raises(GhashgenError, match="no scheduler answers"), lab("nonsense://x"):
@@ -167,7 +178,7 @@ def measure_really(runner: Lab) -> None:
     assert runner.hosts() == (describe(),)
     (here,) = runner.hosts()
     units = [item.unit for item in real_candidates(1, 4)]
-    tasks = [Task(here, Batch(COARSE, (unit,), (16, 80))) for unit in units]
+    tasks = [Task(here, Batch(COARSE, (unit,), (16, 80), MODES)) for unit in units]
     if lacking(units[0].needs):
         with pytest.raises(GhashgenError, match=r"ghash_avx_winograd_clmul1_x[14] cannot run on"):
             run_all(runner, tasks)
@@ -177,7 +188,7 @@ def measure_really(runner: Lab) -> None:
         name = task.batch.units[0].name
         assert names == {(name, "throughput", 16), (name, "throughput", 80), (name, "init", 0)}
         assert all(cell.cycles > 0 for cell in found.cells)
-    batch = Batch(COARSE, (candidate("avx", 1, needs=("no such feature",)).unit,), (16,))
+    batch = Batch(COARSE, (candidate("avx", 1, needs=("no such feature",)).unit,), (16,), MODES)
     with pytest.raises(GhashgenError, match="cannot run on"):
         run_all(runner, [Task(runner.hosts()[0], batch)])
 
@@ -197,7 +208,9 @@ def test_a_worker_lost_on_the_way(processes: tuple[Client, Path], tmp_path: Path
         assert mark.read_text().isdigit()
         assert swept.failures == []
         figures = store.figures(one_kind(), COARSE)
-        assert all(complete(figures, item.unit.code, (16, 64, 16384)) for item in CANDIDATES)
+        assert all(
+            complete(figures, item.unit.code, throughput(16, 64, 16384)) for item in CANDIDATES
+        )
 
 
 def test_what_no_worker_survives_is_given_up(
@@ -205,7 +218,7 @@ def test_what_no_worker_survives_is_given_up(
 ) -> None:
     client, _ = processes
     monkeypatch.setattr("ghashgen.lab.tune.lab.ATTEMPTS", 1)
-    batch = Batch(COARSE, (FAR.unit,), (16,))
+    batch = Batch(COARSE, (FAR.unit,), (16,), MODES)
     runner = Lab(client, always_dies, one_kind)
     (outcome,) = runner.run([Task(one_kind(), batch)])
     assert (outcome.measured, outcome.failure) == (None, "its worker was lost, time 1")
@@ -238,6 +251,6 @@ def test_features_can_be_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     present = set(describe().features)
     monkeypatch.setenv(FEATURES_OFF, masked("avx,avx2"))
     assert set(describe().features) == present - {"avx", "avx2"}
-    batch = Batch(COARSE, (candidate("avx", 1).unit,), (16,))
+    batch = Batch(COARSE, (candidate("avx", 1).unit,), (16,), MODES)
     with pytest.raises(GhashgenError, match="cannot run on"):
         measure(batch)

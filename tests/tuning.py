@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.choice.classes import SizeClass
+from ghashgen.choice.questions import Use
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
+from ghashgen.lab.tune.goals import GOALS
 from ghashgen.lab.tune.measure import Batch, Effort, Host, Measured, Stage
 from ghashgen.lab.tune.measure import method as real_method
 from ghashgen.lab.tune.space import Candidate, Unit
 from ghashgen.output.artefact import make, sha256
-from ghashgen.records.core import Cell, Run, Subject
+from ghashgen.records.core import FIXED_SIZES, Cell, Run, Subject
 from ghashgen.support.toolchain import assemble_text
 
 PLAIN = Kernel("avx", "winograd", "clmul1", 4)
@@ -21,6 +25,19 @@ COARSE = Stage("coarse", ANY, 1, False)
 FINE = Stage("fine", ANY, 2, True)
 AVX = ("avx", "pclmulqdq", "sse2", "ssse3")
 SSE = ("pclmulqdq", "sse2", "ssse3")
+MODES = ("throughput", "init")
+SMALL = (SizeClass(64, (16, 64)), SizeClass(None, (1024,)))
+
+
+def lasting(*classes: SizeClass) -> tuple[Use, ...]:
+    """What a sweep of GHASH kernels decides, in these classes of lengths."""
+    (use,) = GOALS["hash"].uses
+    return (replace(use, classes=classes),)
+
+
+def throughput(*sizes: int) -> tuple[tuple[str, int], ...]:
+    """The cells of these sizes."""
+    return tuple(("throughput", size) for size in sizes)
 
 
 def candidate(
@@ -28,14 +45,19 @@ def candidate(
 ) -> Candidate:
     """A candidate that says what it is, without an object."""
     kernel = replace(PLAIN, isa=isa, blocks=blocks)
+    return known(kernel, needs or (AVX if isa == "avx" else SSE), code)
+
+
+def known(kernel: Kernel | GcmKernel, needs: tuple[str, ...], code: str = "") -> Candidate:
+    """A candidate of any kernel, without an object."""
     unit = Unit(
         kernel,
-        needs or (AVX if isa == "avx" else SSE),
+        needs,
         kernel.instruction_set.operand_align,
         obj=b"",
         code=code or sha256(kernel.name.encode()),
     )
-    return Candidate(unit, 100 * blocks)
+    return Candidate(unit, 100 * kernel.blocks)
 
 
 def host(cpu: str = "CPU A", features: tuple[str, ...] = AVX) -> Host:
@@ -74,16 +96,24 @@ def measured(
     where: Host, batch: Batch, cycles: Cycles = per_group, peers: Mapping[str, float] | None = None
 ) -> Measured:
     """What a machine with these figures answers; a peer's are per byte."""
-    subjects = [Subject(u.name, "kernel", u.kernel.table_bytes, u.code) for u in batch.units]
-    subjects += [Subject(name, "peer") for name in peers or {}]
+    key = next((int(getattr(u.kernel, "key", 0)) for u in batch.units), 0)
+    subjects = [
+        Subject(u.name, "kernel", u.kernel.layout.size, u.code, key=key) for u in batch.units
+    ]
+    subjects += [Subject(name, "peer", key=key) for name in peers or {}]
 
     def cell(name: str, size: int, mode: str) -> Cell:
         value = size * peers[name] if peers and name in peers else cycles(name, size)
         run = Run(value, value - 0.1, value + 0.1, 5, 0)
         return Cell(name, size, mode, (run,) * batch.stage.runs)
 
-    cells = [cell(s.name, size, "throughput") for s in subjects for size in batch.sizes]
-    cells += [cell(s.name, 0, "init") for s in subjects if s.kind == "kernel"]
+    cells = [
+        cell(subject.name, size, mode)
+        for subject in subjects
+        for mode in batch.modes
+        for size in ((FIXED_SIZES[mode],) if mode in FIXED_SIZES else batch.sizes)
+        if subject.kind == "kernel" or mode != "init"
+    ]
     return Measured(where, 2.5, "abc", tuple(subjects), tuple(cells), {})
 
 

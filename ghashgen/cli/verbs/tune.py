@@ -1,5 +1,6 @@
 """ghashgen tune: find the best kernel of each class of message lengths on this machine or a lab."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -10,21 +11,22 @@ import click
 from ghashgen.arch.registry import uarch as uarch_named
 from ghashgen.arch.registry import uarches
 from ghashgen.choice.chosen import BASES, Chosen, dump
-from ghashgen.choice.classes import SizeClass
+from ghashgen.choice.questions import Use
 from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
-    chosen_of,
+    chosen_kernels,
     default_out,
     json_option,
     one_of,
     print_json,
     progress,
 )
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice
+from ghashgen.kernels.families import DEFAULT
+from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.choose import Decision, chosen, decide
+from ghashgen.lab.tune.goals import GOALS, Goal, served
 from ghashgen.lab.tune.measure import describe, measure
 from ghashgen.lab.tune.rank import rank
 from ghashgen.lab.tune.space import SPACES, Candidate, candidate, distinct, space
@@ -48,6 +50,13 @@ from ghashgen.support.tables import say, show
     default="catalogue",
     show_default=True,
     help="Compare the catalogue's kernels, or also those one axis away and every block count.",
+)
+@click.option(
+    "--use",
+    "named",
+    multiple=True,
+    help="Of AES-GCM, what kernels are for: mixed, packets, records, bulk, parts; default all.",
+    shell_complete=one_of(lambda: (use.name for goal in GOALS.values() for use in goal.uses)),
 )
 @click.option(
     "--finalists",
@@ -99,6 +108,7 @@ from ghashgen.support.tables import say, show
 def COMMAND(
     choice: Choice,
     kind: str,
+    named: tuple[str, ...],
     finalists: int,
     budget: float | None,
     fresh: bool,
@@ -111,28 +121,31 @@ def COMMAND(
     workers: int,
     as_json: bool,
 ) -> None:
-    """Measure kernels and name the best of each ISA and class of message lengths.
+    """Measure kernels of one family and name the best of each ISA and class of message lengths.
 
-    Every kernel coarsely first, then the best again in turns with the peers. What the store holds
-    is not measured again, so an interrupted sweep goes on. ISAs that no machine here has are
-    ranked by the port model, and marked so.
+    They are GHASH kernels unless the choice is of AES-GCM's (--family gcm), of which each use and
+    size of key has a best of its own. Every kernel coarsely first, then the best again in turns
+    with the peers. What the store holds is not measured again, so an interrupted sweep goes on.
+    ISAs that no machine here has are ranked by the port model, and marked so.
     """
     if in_lab or scheduler:
         require("lab")
     _refuse_early(uarch, write)
-    candidates = _candidates(choice, kind)
-    plan = Plan(finalists=finalists, fresh=fresh, budget=budget)
+    goal = _goal(choice)
+    uses = goal.only(named)
+    candidates, unable = _serving(_candidates(choice, kind, goal), uses)
+    plan = Plan(uses=uses, finalists=finalists, fresh=fresh, budget=budget)
     path = store or build_folder("tune.sqlite")
     with open_store(path) as opened:
         with _runner(in_lab or bool(scheduler), scheduler, workers, core) as runner:
             swept = sweep(candidates, runner, opened, plan, progress)
         decisions = decide(
-            candidates, swept.hosts, opened, (plan.fine, plan.coarse), plan.classes, swept.since
+            candidates, swept.hosts, opened, (plan.fine, plan.coarse), plan.uses, swept.since
         )
     elsewhere, unfit = _unmeasurable(candidates, swept)
-    modelled, unranked = _modelled(elsewhere, uarch, plan.classes)
+    modelled, unranked = _modelled(elsewhere, uarch, plan.uses)
     decisions += modelled
-    left_out = {**unfit, **unranked}
+    left_out = {**unable, **unfit, **unranked, **_unnamed(decisions, plan.uses)}
     if as_json:
         print_json(_plain(swept, decisions, left_out, path))
     else:
@@ -141,10 +154,11 @@ def COMMAND(
     if write is not None:
         if swept.out_of_time:
             raise GhashgenError(f"{write} is not written: the sweep is not done", "run it again")
-        sets = _write(write, decisions, plan.classes).sets
+        sets = _write(write, decisions).sets
         if not as_json:
-            named = ", ".join(f"{item.isa} ({item.basis})" for item in sets)
-            say(f"chosen set of {named} in {write}")
+            bases = Counter(f"{item.isa} ({item.basis})" for item in sets)
+            said = ", ".join(f"{n} of {isa}" if n > 1 else isa for isa, n in bases.items())
+            say(f"chosen set of {said} in {write}")
 
 
 def _refuse_early(uarch: str, write: Path | None) -> None:
@@ -156,25 +170,66 @@ def _refuse_early(uarch: str, write: Path | None) -> None:
 
 
 def _modelled(
-    elsewhere: Sequence[Candidate], uarch: str, classes: Sequence[SizeClass]
+    elsewhere: Sequence[Candidate], uarch: str, uses: Sequence[Use]
 ) -> tuple[list[Decision], dict[str, str]]:
     """Return the model's decisions; without an emulator, why there are none."""
     with progress("model", len(elsewhere)) as advance:
         try:
-            return rank(elsewhere, uarch, classes, advance)
+            return rank(elsewhere, uarch, uses, advance)
         except GhashgenError as refusal:
             return [], {c.unit.name: str(refusal) for c in elsewhere}
 
 
-def _candidates(choice: Choice, kind: str) -> tuple[Candidate, ...]:
+def _goal(choice: Choice) -> Goal:
+    """Return what is decided: of the default family, unless the choice is of another alone."""
+    kernels = look_up(choice, lambda family: family.name in GOALS).kernels
+    found = {kernel.family for kernel in kernels}
+    if choice.name and len(found) > 1:
+        raise GhashgenError(
+            f"tune compares kernels of one family, and these are of {' and '.join(sorted(found))}",
+            "choose one with --family",
+        )
+    return GOALS[DEFAULT if DEFAULT in found else found.pop()]
+
+
+def _candidates(choice: Choice, kind: str, goal: Goal) -> tuple[Candidate, ...]:
     if not choice.name:
-        chosen_of(Kernel, choice)  # says what it leaves out
-    kernels = space(choice, kind)
-    if {kernel.op for kernel in kernels} != {"ghash"}:
+        # It says what it leaves out.
+        chosen_kernels(choice, lambda family: family.name == goal.family)
+    kernels = space(choice, kind, goal)
+    if {getattr(kernel, "op", "ghash") for kernel in kernels} != {"ghash"}:
         raise GhashgenError("only kernels of op ghash can be compared here", "choose --op ghash")
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
     return distinct(tuple(candidate(item) for item in built))
+
+
+def _serving(
+    candidates: Sequence[Candidate], uses: Sequence[Use]
+) -> tuple[tuple[Candidate, ...], dict[str, str]]:
+    """Return the candidates that export what some use takes, and why others are left out.
+
+    Raises:
+        GhashgenError: there is none.
+    """
+    able = tuple(item for item in candidates if served(item.kernel, uses))
+    names = ", ".join(use.name for use in uses)
+    why = f"it does not export what {names} takes"
+    if not able:
+        raise GhashgenError(
+            f"none of these kernels exports what {names} takes", "choose another --use, or others"
+        )
+    return able, {item.unit.name: why for item in candidates if item not in able}
+
+
+def _unnamed(decisions: Sequence[Decision], uses: Sequence[Use]) -> dict[str, str]:
+    """Say which uses have no decision at all."""
+    decided = {item.use.name for item in decisions}
+    return {
+        f"use {use.name}": "no kernel that can serve it has a figure"
+        for use in uses
+        if use.name not in decided
+    }
 
 
 @contextmanager
@@ -204,9 +259,9 @@ def _unmeasurable(
     return elsewhere, unfit
 
 
-def _write(path: Path, decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chosen:
+def _write(path: Path, decisions: Sequence[Decision]) -> Chosen:
     """Write the instruction sets that have a kernel for every class."""
-    found = chosen(decisions, classes)
+    found = chosen(decisions)
     if not found.sets:
         raise GhashgenError("no ISA has a kernel for every class of lengths", "tune for longer")
     write_whole(path, dump(found), "choose another --write")

@@ -1,4 +1,6 @@
-"""The choice: the best kernel of each instruction set and class of lengths.
+"""The choice: the best kernel of each instruction set and class of lengths, for each use.
+
+In AES-GCM each size of key has a choice of its own.
 
 The lowest score wins; but two kernels within 5% are taken to be equally fast, since a difference of
 that size from a few runs is none. Among those that are within 5% of the best, the choice falls on a
@@ -8,18 +10,21 @@ else on the smaller code, else on fewer axes away from their defaults, else on t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import ceil
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.choice.candidate import isa_place
 from ghashgen.choice.chosen import MEASURED, Chosen, Pick, Set
 from ghashgen.choice.classes import SizeClass, geometric_mean
+from ghashgen.choice.questions import Use
 from ghashgen.choice.rule import TIE, level
-from ghashgen.kernels.families import DEFAULT
+from ghashgen.kernels.core import Keyed, Value
 from ghashgen.lab.tune.measure import Host, Stage
 from ghashgen.lab.tune.scores import best_first, best_peer, scores
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.store import Figure, Key, Store
+from ghashgen.lab.tune.sweep import alike
 
 Table = Mapping[Candidate, float]
 """A score by candidate, lower is better."""
@@ -27,9 +32,10 @@ Table = Mapping[Candidate, float]
 
 @dataclass(frozen=True)
 class Decision:
-    """The choice for one instruction set and class of lengths."""
+    """The choice for one instruction set and class of lengths, of one use and what is given."""
 
     isa: str
+    use: Use
     size_class: SizeClass
     basis: str
     """measured or model."""
@@ -54,6 +60,11 @@ class Decision:
     """The peer's score by the winner's: above 1, the winner is faster."""
     fill_at: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> Value:
+        """What is no choice: what the kernel computes, or the size of its key."""
+        return self.winner.unit.given
 
     @property
     def is_noise(self) -> bool:
@@ -87,10 +98,10 @@ def decide(
     hosts: Sequence[Host],
     store: Store,
     stages: Sequence[Stage],
-    classes: Sequence[SizeClass],
+    uses: Sequence[Use],
     since: int = 0,
 ) -> list[Decision]:
-    """Return a decision for each instruction set and class that has figures.
+    """Return a decision for each use, size of key, instruction set and class that has figures.
 
     `stages` are those to rely on, the most thorough first; the first with a figure decides.
     """
@@ -98,24 +109,24 @@ def decide(
         (host, stage): store.figures(host, stage, since) for host in hosts for stage in stages
     }
     out: list[Decision] = []
-    for isa in dict.fromkeys(c.unit.isa for c in candidates):
-        own = [c for c in candidates if c.unit.isa == isa]
+    for use, own in product(uses, alike(candidates)):
         taken: list[Candidate] = []
-        for item in classes:
+        for item in use.classes:
             for stage in stages:
-                tables = {h: scores(own, figures[h, stage], item) for h in hosts}
+                tables = {h: scores(own, figures[h, stage], item, use) for h in hosts}
                 tables = {h: table for h, table in tables.items() if table}
                 scored = combined(list(tables.values())) if tables else {}
                 if scored:
                     winner = pick(scored, taken)
                     used = {host: figures[host, stage] for host in tables}
-                    out.append(_decision(item, stage, scored, winner, taken, used))
+                    out.append(_decision(use, item, stage, scored, winner, taken, used))
                     taken.append(winner)
                     break
     return out
 
 
 def _decision(
+    use: Use,
     item: SizeClass,
     stage: Stage,
     scored: Table,
@@ -127,10 +138,11 @@ def _decision(
     others = [c for c in order if c != winner]
     runner_up = others[0] if others else None
     first = next(iter(used.values()))
-    cycles = scores([winner], first, item)[winner]
-    peer = best_peer(first, item)
+    cycles = scores([winner], first, item, use)[winner]
+    peer = best_peer(first, item, use, _key_bits(winner))
     return Decision(
         isa=winner.unit.isa,
+        use=use,
         size_class=item,
         basis=MEASURED,
         on="; ".join(dict.fromkeys(host.cpu for host in used)),
@@ -143,14 +155,21 @@ def _decision(
         ratio=scored[runner_up] / scored[winner] if runner_up else None,
         peer=peer[0] if peer else "",
         peer_ratio=peer[1] / cycles if peer else None,
-        fill_at=_fill_at(first, item, winner, taken),
-        notes=tuple(_notes(used, item, winner, runner_up)),
+        fill_at=_fill_at(first, item, use.modes[0][0], winner, taken) if use.fills else 0,
+        notes=tuple(_notes(used, item, use, winner, runner_up)),
     )
+
+
+def _key_bits(item: Candidate) -> int:
+    """Return the bits of a kernel's key, as records have them: 0 for GHASH."""
+    kernel = item.kernel
+    return 8 * kernel.key_bytes if isinstance(kernel, Keyed) else 0
 
 
 def _notes(
     used: Mapping[Host, Mapping[Key, Figure]],
     item: SizeClass,
+    use: Use,
     winner: Candidate,
     runner_up: Candidate | None,
 ) -> list[str]:
@@ -159,7 +178,11 @@ def _notes(
     if len(used) > 1:
         out.append(f"mean over {len(used)} kinds of machine; cycles and peer are the first's")
     if runner_up is not None:
-        keys = [(c.unit.code, "throughput", s) for c in (winner, runner_up) for s in item.sizes]
+        keys = [
+            (c.unit.code, mode, size)
+            for c in (winner, runner_up)
+            for mode, size in product(use.modes[0], item.sizes)
+        ]
         if any(len({figures[key].run for key in keys}) > 1 for figures in used.values()):
             out.append("winner and runner-up were not measured in turns")
     return out
@@ -168,6 +191,7 @@ def _notes(
 def _fill_at(
     figures: Mapping[Key, Figure],
     item: SizeClass,
+    mode: str,
     winner: Candidate,
     taken: Sequence[Candidate],
 ) -> int:
@@ -182,8 +206,8 @@ def _fill_at(
         return 0
     savings = []
     for size in item.sizes:
-        slow = figures.get((base.unit.code, "throughput", size))
-        fast = figures.get((winner.unit.code, "throughput", size))
+        slow = figures.get((base.unit.code, mode, size))
+        fast = figures.get((winner.unit.code, mode, size))
         if slow is None or fast is None:
             return 0
         savings.append((slow.cell.cycles - fast.cell.cycles) / size)
@@ -193,24 +217,34 @@ def _fill_at(
     return BLOCK_BYTES * ceil(cost.cell.cycles / saved / BLOCK_BYTES)
 
 
-def chosen(decisions: Sequence[Decision], classes: Sequence[SizeClass]) -> Chosen:
-    """Return the chosen set of instruction sets that have a decision for every class.
+def chosen(decisions: Sequence[Decision]) -> Chosen:
+    """Return the chosen set of instruction sets that have a decision for every class of a use.
 
-    Sets follow the dispatcher's convention, wider registers first; those that were measured take
-    their places among each other by what was measured, the fastest first.
+    Uses and sizes of keys stand in the order of the decisions. Of one of them, sets follow the
+    dispatcher's convention, wider registers first; those that were measured take their places among
+    each other by what was measured, the fastest first.
     """
+    groups: dict[tuple[str, Value], list[Decision]] = {}
+    for item in decisions:
+        groups.setdefault((item.use.name, item.given), []).append(item)
+    return Chosen(tuple(found for group in groups.values() for found in _sets(group)))
+
+
+def _sets(decisions: Sequence[Decision]) -> list[Set]:
+    """Return the sets of one use and of what is given."""
     by_isa: dict[str, list[Decision]] = {}
     for item in decisions:
         by_isa.setdefault(item.isa, []).append(item)
-    whole = {isa: rows for isa, rows in by_isa.items() if len(rows) == len(classes)}
-    order = sorted(whole, key=lambda isa: isa_place(isa, DEFAULT))
+    use, family = decisions[0].use, decisions[0].winner.kernel.family
+    whole = {isa: rows for isa, rows in by_isa.items() if len(rows) == len(use.classes)}
+    order = sorted(whole, key=lambda isa: isa_place(isa, family))
     measured = [isa for isa in order if whole[isa][0].basis == MEASURED]
     same = len({row.on for isa in measured for row in whole[isa]}) == 1
     speed = {isa: geometric_mean([row.cycles for row in whole[isa]]) for isa in measured}
     # A tie keeps the convention's order; only one machine's figures can be compared.
     fastest = iter(_by_speed(measured, speed) if same else measured)
     order = [next(fastest) if isa in speed else isa for isa in order]
-    return Chosen(tuple(_set(isa, whole[isa]) for isa in order))
+    return [_set(isa, whole[isa]) for isa in order]
 
 
 def _by_speed(isas: Sequence[str], speed: Mapping[str, float]) -> list[str]:
@@ -231,4 +265,5 @@ def _set(isa: str, rows: Sequence[Decision]) -> Set:
             Pick(row.size_class.up_to, row.winner.kernel, row.winner.unit.code, row.fill_at)
             for row in rows
         ),
+        rows[0].use.name,
     )

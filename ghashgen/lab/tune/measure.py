@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from ghashgen.lab.bench.peers import PEERS
+from ghashgen.lab.bench.contest import CONTESTS
 from ghashgen.lab.bench.run import Effort, bench
 from ghashgen.lab.tune.space import Unit
 from ghashgen.output.artefact import sha256
@@ -25,9 +25,6 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import make_folder
 from ghashgen.support.paths import cache_folder, project_root
 from ghashgen.support.sealed import seal_of
-
-MODES = ("throughput", "init")
-"""What a sweep measures: independent messages, and what filling a table costs."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +68,12 @@ FINE = Stage("fine", Effort(samples=41, budget=40_000_000, patience=6.0), 3, Tru
 
 @dataclass(frozen=True)
 class Batch:
-    """Units that are measured in turns in one process."""
+    """Units of one family that are measured in turns in one process."""
 
     stage: Stage
     units: tuple[Unit, ...]
     sizes: tuple[int, ...]
+    modes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -135,23 +133,25 @@ def measure(batch: Batch, core: int = -1) -> Measured:
     """Measure a batch here, after a check that its kernels agree on the result.
 
     Raises:
-        GhashgenError: a kernel gives a wrong GHASH or faults, or the program cannot be built.
+        GhashgenError: a kernel gives a wrong result or faults, or the program cannot be built.
     """
     host = describe()
     refused = [unit.name for unit in batch.units if not host.runs(unit)]
     if refused:
         raise GhashgenError(f"{refused[0]} cannot run on {host.cpu}", "send it elsewhere")
+    contest = CONTESTS[batch.units[0].kernel.family]
     place = make_folder(folder())
     with alone(), tempfile.TemporaryDirectory(prefix="objects-", dir=place) as objects:
         try:
             results = bench(
                 [_written(unit, Path(objects)) for unit in batch.units],
-                tuple(PEERS) if batch.stage.peers else (),
+                tuple(contest.peers) if batch.stage.peers else (),
                 batch.sizes,
-                MODES,
+                batch.modes,
                 batch.stage.runs,
                 effort=replace(batch.stage.effort, core=core),
                 out_dir=place,
+                contest=contest,
             )
         finally:
             _tidy(place)

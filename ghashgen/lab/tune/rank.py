@@ -1,6 +1,6 @@
 """Ranks kernels that no machine here can run by the port model: a model, never a measurement.
 
-For each size the emulator says which instructions a call of `update` executes, and the table of a
+For each size the emulator says which instructions a call executes (`calls`), and the table of a
 microarchitecture says in how many cycles its ports and its front end can take them at best. Latency
 is not seen, so the figure is a lower bound, further from the truth the shorter the message.
 """
@@ -8,18 +8,21 @@ is not seen, so the figure is a lower bound, further from the truth the shorter 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.decoder import Native
 from ghashgen.arch.registry import uarch as uarch_named
 from ghashgen.arch.registry import uarches
 from ghashgen.arch.uarch import Uarch
 from ghashgen.choice.chosen import MODEL
-from ghashgen.choice.classes import SizeClass, geometric_mean, sizes_of
+from ghashgen.choice.classes import SizeClass, geometric_mean
+from ghashgen.choice.questions import Use
 from ghashgen.cost.bound import port_bound
 from ghashgen.kernels.families import functions_of
+from ghashgen.lab.tune.calls import CALLS
 from ghashgen.lab.tune.choose import Decision, pick
+from ghashgen.lab.tune.goals import Cell, cells_of, served
 from ghashgen.lab.tune.scores import best_first
 from ghashgen.lab.tune.space import Candidate
+from ghashgen.lab.tune.sweep import alike
 from ghashgen.run.arguments import Values, arguments
 from ghashgen.run.emulate import CallResult, Emulator
 from ghashgen.run.emulate.calls import call_of
@@ -28,7 +31,10 @@ from ghashgen.run.emulate.outcome import decode_run
 from ghashgen.support.errors import GhashgenError
 
 _BUDGET = 10_000_000
-"""Instructions; the longest message takes some ten thousand."""
+"""Instructions; the longest message takes some hundred thousand."""
+
+_LONGEST = 65536
+"""Bytes; what a longer message executes more is the loop alone, whose share is all by then."""
 
 _HOLES = 0.01
 """Part of the instructions of the longest message that the table may know nothing about: such
@@ -37,8 +43,10 @@ instructions are left out of the figure, which favours a kernel that has many of
 Executed = list[Native]
 
 
-def executed(emulator: Emulator, candidate: Candidate, sizes: Sequence[int]) -> list[Executed]:
-    """Return the instructions that `update` executes on a message of each size.
+def executed(
+    emulator: Emulator, candidate: Candidate, cells: Sequence[Cell]
+) -> dict[Cell, Executed]:
+    """Return the instructions that are executed in each cell: a mode and a size.
 
     The order is that of straight runs, each repeated as often as it was executed: a bound by ports
     does not depend on it.
@@ -50,19 +58,21 @@ def executed(emulator: Emulator, candidate: Candidate, sizes: Sequence[int]) -> 
     image = emulator.load(unit.obj)
     functions = functions_of(candidate.kernel)
 
-    def called(function: str, each: Sequence[Values]) -> list[CallResult]:
+    def made(function: str, each: Sequence[Values]) -> list[CallResult]:
         exported, align = functions[function], unit.table_align
-        made = [arguments(exported, values, unit.kernel.table_bytes, align) for values in each]
-        calls = [replace(call_of(call, "sysv"), budget=_BUDGET) for call in made]
-        return emulator.call_many(image, f"{unit.name}_{function}", calls)
+        given = [arguments(exported, values, unit.kernel.layout.size, align) for values in each]
+        calls = [replace(call_of(call, "sysv"), budget=_BUDGET) for call in given]
+        answers = emulator.call_many(image, f"{unit.name}_{function}", calls)
+        for answer in answers:
+            if not answer.outcome.ok:
+                raise GhashgenError(f"{unit.name} in the emulator: {answer.outcome}", "validate it")
+        return answers
 
-    (init,) = called("init", [{"h": bytes(range(1, BLOCK_BYTES + 1))}])
-    known = {"table": init.buffers["table"], "x": bytes(BLOCK_BYTES)}
-    answers = called("update", [{**known, "in": bytes(size)} for size in sizes])
-    for answer in (init, *answers):
-        if not answer.outcome.ok:
-            raise GhashgenError(f"{unit.name} in the emulator: {answer.outcome}", "validate it")
-    return [_instructions(image, answer.runs) for answer in answers]
+    results = CALLS[unit.kernel.family](made, unit.kernel, cells)
+    return {
+        cell: [instruction for one in some for instruction in _instructions(image, one.runs)]
+        for cell, some in zip(cells, results, strict=True)
+    }
 
 
 def _instructions(image: Image, runs: Iterable[tuple[int, int, int]]) -> Executed:
@@ -79,10 +89,21 @@ def suited(names: Iterable[str], code: Iterable[Native]) -> Uarch | None:
     return next((u for n in names if not (u := uarch_named(n)).lacks(instructions)), None)
 
 
+def modelled(use: Use) -> Use:
+    """Return a use as the model scores it: without messages that are longer than `_LONGEST`."""
+    return replace(
+        use,
+        classes=tuple(
+            replace(item, sizes=tuple(size for size in item.sizes if size <= _LONGEST))
+            for item in use.classes
+        ),
+    )
+
+
 def rank(
     candidates: Sequence[Candidate],
     uarch: str,
-    classes: Sequence[SizeClass],
+    uses: Sequence[Use],
     on_done: Callable[[object], None] = lambda item: None,
 ) -> tuple[list[Decision], dict[str, str]]:
     """Return the model's decisions for these candidates, and why some kernels have no rank.
@@ -96,65 +117,68 @@ def rank(
     names = (uarch_named(uarch).name,) if uarch else tuple(uarches())
     out: list[Decision] = []
     unranked: dict[str, str] = {}
+    shown = {use: modelled(use) for use in uses}
     with Emulator() as emulator:
-        for isa in dict.fromkeys(c.unit.isa for c in candidates):
-            own = [c for c in candidates if c.unit.isa == isa]
+        for own in alike(candidates):
             found = {}
             for c in own:
-                found[c] = executed(emulator, c, sizes_of(tuple(classes)))
+                found[c] = executed(emulator, c, cells_of(served(c.kernel, shown.values())))
                 on_done(c)
-            code = [instruction for traces in found.values() for instruction in traces[-1]]
+            code = [i for traces in found.values() for i in max(traces.values(), key=len)]
             table = suited(names, code)
             if table is None:
+                isa = own[0].unit.isa
                 why = f"the model of {' and of '.join(names)} lacks what isa {isa} needs"
                 unranked |= dict.fromkeys((c.unit.name for c in own), why)
                 continue
-            cycles, left_out, holes = _cycles(found, table, classes)
+            cycles, left_out, holes = _cycles(found, table)
             unranked |= holes
             notes = (f"left out, no data: {', '.join(left_out)}",) if left_out else ()
-            out += _decisions(isa, cycles, table, classes, notes)
+            for use, sized in shown.items():
+                able = {c: row for c, row in cycles.items() if served(c.kernel, (use,))}
+                out += _decisions(able, table, use, sized, notes)
     return out, unranked
 
 
 def _cycles(
-    found: Mapping[Candidate, list[Executed]], table: Uarch, classes: Sequence[SizeClass]
-) -> tuple[dict[Candidate, dict[int, float]], tuple[str, ...], dict[str, str]]:
-    """Return cycles by size, the forms left out of them, and kernels with too many of those."""
-    sizes = sizes_of(tuple(classes))
-    cycles: dict[Candidate, dict[int, float]] = {}
+    found: Mapping[Candidate, Mapping[Cell, Executed]], table: Uarch
+) -> tuple[dict[Candidate, dict[Cell, float]], tuple[str, ...], dict[str, str]]:
+    """Return cycles by cell, the forms left out of them, and kernels with too many of those."""
+    cycles: dict[Candidate, dict[Cell, float]] = {}
     left_out: set[str] = set()
     holes: dict[str, str] = {}
     for candidate, traces in found.items():
-        bounds = [port_bound(trace, table) for trace in traces]
-        missing = {form for bound in bounds for form in bound.no_data}
-        longest = max(traces, key=len)
+        bounds = {cell: port_bound(trace, table) for cell, trace in traces.items()}
+        missing = {form for bound in bounds.values() for form in bound.no_data}
+        longest = max(traces.values(), key=len)
         unknown = sum(1 for instruction in longest if table.decoder.form(instruction) in missing)
         if missing and unknown > _HOLES * len(longest):
             forms = ", ".join(sorted(missing))
             holes[candidate.unit.name] = f"{table.name} has no data for {forms}"
             continue
         left_out |= missing
-        cycles[candidate] = {s: b.cycles for s, b in zip(sizes, bounds, strict=True)}
+        cycles[candidate] = {cell: bound.cycles for cell, bound in bounds.items()}
     return cycles, tuple(sorted(left_out)), holes
 
 
 def _decisions(
-    isa: str,
-    cycles: Mapping[Candidate, Mapping[int, float]],
+    cycles: Mapping[Candidate, Mapping[Cell, float]],
     table: Uarch,
-    classes: Sequence[SizeClass],
+    use: Use,
+    sized: Use,
     notes: tuple[str, ...],
 ) -> list[Decision]:
     out: list[Decision] = []
     taken: list[Candidate] = []
-    for item in classes if cycles else ():
-        scored = {c: geometric_mean([row[s] for s in item.sizes]) for c, row in cycles.items()}
+    for item, short in zip(use.classes, sized.classes, strict=True) if cycles else ():
+        scored = {c: _score(row, short, use) for c, row in cycles.items()}
         winner, order = pick(scored, taken), best_first(scored)
         taken.append(winner)
         runner_up = next((c for c in order if c != winner), None)
         out.append(
             Decision(
-                isa=isa,
+                isa=winner.unit.isa,
+                use=use,
                 size_class=item,
                 basis=MODEL,
                 on=table.name,
@@ -172,3 +196,7 @@ def _decisions(
             )
         )
     return out
+
+
+def _score(row: Mapping[Cell, float], item: SizeClass, use: Use) -> float:
+    return geometric_mean([row[mode, size] for mode in use.modes[0] for size in item.sizes])

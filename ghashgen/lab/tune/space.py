@@ -1,35 +1,32 @@
 """The kernels to compare: a choice of the catalogue, or a wider space around it.
 
-Both derive from `Kernel` and the catalogue alone, so an axis that is added to them is searched.
+Both derive from a family's kernels and catalogue alone, so an axis that is added to them is
+searched. What is fixed, and what is searched whole, is in `goals`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
 from ghashgen.arch.objects import read_object
 from ghashgen.choice.chosen import axes_of
-from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice, choose_of
+from ghashgen.choice.families.registry import questions
+from ghashgen.kernels.core import Point, Value
+from ghashgen.kernels.families import families
+from ghashgen.kernels.selection import Choice, look_up
+from ghashgen.lab.tune.goals import Goal
 from ghashgen.output.artefact import sha256
 from ghashgen.run.built import Built
 from ghashgen.support.errors import GhashgenError
 
 SPACES = ("catalogue", "wide")
 
-FIXED = {"op": "ghash", "wipe": False}
-"""What changes the function or its promises is not chosen by speed: one value, unless asked for."""
-
-_SEARCHED_WHOLE = {"blocks": tuple(range(1, MAX_BLOCKS + 1))}
-
 
 @dataclass(frozen=True)
 class Unit:
     """A kernel as a machine that measures must know it: its object, and how to call it."""
 
-    kernel: Kernel
+    kernel: Point
     needs: tuple[str, ...]
     """CPU features."""
     table_align: int
@@ -46,7 +43,13 @@ class Unit:
     @property
     def isa(self) -> str:
         """The kernel's instruction set."""
-        return self.kernel.isa
+        return self.kernel.instruction_set.name
+
+    @property
+    def given(self) -> Value:
+        """What is no choice: what it computes, or the size of its key."""
+        value: Value = getattr(self.kernel, questions()[self.kernel.family].given)
+        return value
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Candidate:
     code_bytes: int
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> Point:
         """The kernel."""
         return self.unit.kernel
 
@@ -65,34 +68,35 @@ class Candidate:
     def simplicity(self) -> tuple[int, int, int, str]:
         """Less is simpler: bytes of the table, bytes of code, axes away from default, name."""
         return (
-            self.kernel.table_bytes,
+            self.kernel.layout.size,
             self.code_bytes,
             len(axes_of(self.kernel)),
             self.kernel.name,
         )
 
 
-def space(choice: Choice, kind: str) -> tuple[Kernel, ...]:
-    """Return the kernels of a space that a choice allows, in a stable order.
+def space(choice: Choice, kind: str, goal: Goal) -> tuple[Point, ...]:
+    """Return the kernels of a goal's family that a choice allows in a space, in a stable order.
 
     "wide" adds to the catalogue every kernel that differs from one of it in one axis, by a value
-    that the catalogue has anywhere, and every number of blocks.
+    that the catalogue has anywhere, or by any value of an axis that is searched whole.
 
     Raises:
         GhashgenError: no kernel is left.
     """
     if kind not in SPACES:
         raise GhashgenError(f"no space is called {kind!r}", f"choose {', '.join(SPACES)}")
-    fixed = {axis: (value,) for axis, value in FIXED.items() if axis not in choice.axes}
+    family = families()[goal.family]
+    fixed = {axis: (value,) for axis, value in goal.fixed.items() if axis not in choice.axes}
     wanted = choice.with_axes(**fixed)
     if choice.name:
-        return choose_of(Kernel, choice)
-    found = {kernel: None for kernel in choose_of(Kernel, wanted) if not kernel.alias}
+        return _chosen(choice, goal)
+    found = {kernel: None for kernel in _chosen(wanted, goal) if not _alias(kernel)}
     if kind == "wide":
         allowed = wanted.axes
         found |= {
             kernel: None
-            for kernel in neighbours(catalogue())
+            for kernel in neighbours(family.catalogue(), goal)
             if all(getattr(kernel, axis) in values for axis, values in allowed.items())
         }
     if not found:
@@ -100,21 +104,27 @@ def space(choice: Choice, kind: str) -> tuple[Kernel, ...]:
     return tuple(found)
 
 
-def neighbours(kernels: tuple[Kernel, ...]) -> Iterator[Kernel]:
+def _chosen(choice: Choice, goal: Goal) -> tuple[Point, ...]:
+    return look_up(choice, lambda family: family.name == goal.family).kernels
+
+
+def neighbours(kernels: tuple[Point, ...], goal: Goal) -> Iterator[Point]:
     """Yield the kernels that make sense and differ from one of these in one axis."""
-    named = [kernel for kernel in kernels if not kernel.alias]
+    named = [kernel for kernel in kernels if not _alias(kernel)]
+    kind: Any = families()[goal.family].make
+    kept = {"isa", "alias", goal.question.given, *goal.fixed}
     values: dict[str, tuple[Any, ...]] = {
         field.name: tuple(dict.fromkeys(getattr(kernel, field.name) for kernel in named))
-        for field in fields(Kernel)
-        if field.name not in ("isa", "alias", *FIXED)
+        for field in fields(kind)
+        if field.name not in kept
     }
-    values |= _SEARCHED_WHOLE
+    values |= goal.whole
     seen = set(named)
     for kernel in named:
         for axis, others in values.items():
             for value in others:
                 try:
-                    other = replace(kernel, **{axis: value})
+                    other = _with(kernel, axis, value)
                 except GhashgenError:
                     continue
                 if other not in seen:
@@ -122,7 +132,18 @@ def neighbours(kernels: tuple[Kernel, ...]) -> Iterator[Kernel]:
                     yield other
 
 
-def candidate(built: Built[Kernel]) -> Candidate:
+def _alias(kernel: Point) -> str:
+    """Return the name that a paper gives a kernel, where its family has such names."""
+    return str(getattr(kernel, "alias", ""))
+
+
+def _with(kernel: Point, axis: str, value: Value) -> Point:
+    point: Any = kernel
+    other: Point = replace(point, **{axis: value})
+    return other
+
+
+def candidate(built: Built[Point]) -> Candidate:
     """Return a kernel that was assembled as a candidate."""
     obj = built.obj.read_bytes()
     code = sha256(read_object(obj).code)

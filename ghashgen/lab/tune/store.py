@@ -16,7 +16,7 @@ from ghashgen.lab.tune.measure import Host, Measured, Stage
 from ghashgen.records.core import Cell, Run
 from ghashgen.support.errors import GhashgenError
 
-SCHEMA = 1
+SCHEMA = 2
 
 _APPLICATION = 0x67686173
 """In the file's header: a SQLite file of something else is left alone."""
@@ -30,7 +30,8 @@ create table run (
     git text not null, at text not null, ghz real not null);
 create table subject (
     run integer not null references run, name text not null, kind text not null,
-    code text not null, table_bytes integer not null, primary key (run, name));
+    code text not null, table_bytes integer not null, key integer not null default 0,
+    primary key (run, name));
 create table sample (
     run integer not null, name text not null, mode text not null, size integer not null,
     number integer not null, median real not null, low real not null, high real not null,
@@ -38,6 +39,9 @@ create table sample (
     primary key (run, name, mode, size, number), foreign key (run, name) references subject);
 create index subject_code on subject (code);
 """
+
+_WITHOUT_KEYS = 1
+"""The schema before there was AES-GCM: all its subjects have key 0, which is GHASH."""
 
 Key = tuple[str, str, int]
 """Code (of a peer: its name), mode, size."""
@@ -51,6 +55,8 @@ class Figure:
     """Figures of one run were measured in turns."""
     kind: str
     cell: Cell
+    key: int = 0
+    """Bits of AES's key; 0: GHASH."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,11 @@ class Store:
                 ),
             ).lastrowid
             self.db.executemany(
-                "insert into subject values (?, ?, ?, ?, ?)",
-                [(number, s.name, s.kind, s.digest, s.table_bytes) for s in measured.subjects],
+                "insert into subject values (?, ?, ?, ?, ?, ?)",
+                [
+                    (number, s.name, s.kind, s.digest, s.table_bytes, s.key)
+                    for s in measured.subjects
+                ],
             )
             self.db.executemany(
                 "insert into sample values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -102,19 +111,22 @@ class Store:
 
     def figures(self, host: Host, stage: Stage, since: int = 0) -> Mapping[Key, Figure]:
         """Return what was measured on a kind of machine at a stage, after measurement `since`."""
-        runs: dict[tuple[int, str, str, str, str, int], list[Run]] = {}
-        for number, code, kind, name, mode, size, *values in self.db.execute(
-            "select run.id, code, kind, name, mode, size, median, low, high, kept, dropped"
+        runs: dict[tuple[int, str, str, int, str, str, int], list[Run]] = {}
+        for number, code, kind, bits, name, mode, size, *values in self.db.execute(
+            "select run.id, code, kind, key, name, mode, size, median, low, high, kept, dropped"
             " from sample join subject using (run, name) join run on run.id = sample.run"
             " join machine on machine.id = run.machine"
             " where (cpu, features, method, stage) = (?, ?, ?, ?) and run.id > ?"
             " order by run.id, sample.rowid",
             (host.cpu, " ".join(host.features), host.method, stage.key, since),
         ):
-            runs.setdefault((number, code, kind, name, mode, size), []).append(Run(*values))
+            key = (number, code, kind, bits, name, mode, size)
+            runs.setdefault(key, []).append(Run(*values))
         return {
-            (code or name, mode, size): Figure(number, kind, Cell(name, size, mode, tuple(found)))
-            for (number, code, kind, name, mode, size), found in runs.items()
+            (code or name, mode, size): Figure(
+                number, kind, Cell(name, size, mode, tuple(found)), bits
+            )
+            for (number, code, kind, bits, name, mode, size), found in runs.items()
         }
 
     @contextmanager
@@ -126,11 +138,9 @@ class Store:
             raise GhashgenError(f"{self.path}: {error}", "choose another --store") from None
 
 
-def complete(
-    figures: Mapping[Key, Figure], code: str, sizes: Iterable[int], mode: str = "throughput"
-) -> bool:
-    """Whether a code has a figure at every size."""
-    return all((code, mode, size) in figures for size in sizes)
+def complete(figures: Mapping[Key, Figure], code: str, cells: Iterable[tuple[str, int]]) -> bool:
+    """Whether a code has a figure in every cell: at a size in a mode."""
+    return all((code, mode, size) in figures for mode, size in cells)
 
 
 @contextmanager
@@ -159,7 +169,12 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         (schema,) = db.execute("pragma user_version").fetchone()
         if tables and application != _APPLICATION:
             raise GhashgenError(f"{path} is no store of ghashgen tune", "choose another --store")
-        if tables and schema != SCHEMA:
+        if tables and schema == _WITHOUT_KEYS:
+            db.executescript(
+                "begin exclusive; alter table subject add key integer not null default 0;"
+                f" pragma user_version = {SCHEMA}; commit;"
+            )
+        elif tables and schema != SCHEMA:
             raise GhashgenError(
                 f"{path} has schema {schema}, this version writes {SCHEMA}", "move it away"
             )

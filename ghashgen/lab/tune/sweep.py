@@ -10,10 +10,13 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ghashgen.choice.classes import CLASSES, SizeClass, sizes_of
+from ghashgen.choice.questions import Use
+from ghashgen.kernels.core import Value
+from ghashgen.kernels.families import DEFAULT
+from ghashgen.lab.tune.goals import GOALS, Cell, cells_of, modes_of, served, sizes_to_measure
 from ghashgen.lab.tune.measure import COARSE, FINE, Batch, Host, Measure, Measured, Stage
 from ghashgen.lab.tune.scores import best_first, scores
-from ghashgen.lab.tune.space import Candidate
+from ghashgen.lab.tune.space import Candidate, Unit
 from ghashgen.lab.tune.store import Store, complete
 
 
@@ -67,11 +70,11 @@ class Here:
 class Plan:
     """What to measure, and how thoroughly."""
 
-    classes: tuple[SizeClass, ...] = CLASSES
+    uses: tuple[Use, ...] = GOALS[DEFAULT].uses
     coarse: Stage = COARSE
     fine: Stage = FINE
     finalists: int = 4
-    """Of each class and instruction set, measured again at the fine stage."""
+    """Of each class, use, instruction set and size of key, measured again at the fine stage."""
     batch: int = 12
     """Candidates in one process of the coarse stage: what an interrupt can lose."""
     fresh: bool = False
@@ -126,7 +129,7 @@ def sweep(
             tasks += _tasks(chosen, stage, host, plan, store, swept)
         total = sum(len(task.batch.units) for task in tasks)
         with bar(stage.name, total) as advance:
-            _carry_out(tasks, runner, store, swept, deadline, advance)
+            _carry_out(tasks, runner, store, plan, swept, deadline, advance)
         if swept.out_of_time:
             break
     return swept
@@ -142,16 +145,30 @@ def _coarse(
 def _fine(
     fitting: Sequence[Candidate], store: Store, host: Host, plan: Plan, swept: Swept
 ) -> list[list[Candidate]]:
-    """Return the finalists, an instruction set a group."""
+    """Return the finalists, a group for each instruction set and size of key."""
     figures = store.figures(host, plan.coarse, swept.since)
     groups: list[list[Candidate]] = []
-    for isa in dict.fromkeys(item.unit.isa for item in fitting):
+    for own in alike(fitting):
         kept: dict[Candidate, None] = {}
-        for item in plan.classes:
-            scored = scores([c for c in fitting if c.unit.isa == isa], figures, item)
-            kept |= dict.fromkeys(best_first(scored)[: plan.finalists])
-        groups.append([item for item in fitting if item in kept])
+        for use in plan.uses:
+            for item in use.classes:
+                scored = scores(own, figures, item, use)
+                kept |= dict.fromkeys(best_first(scored)[: plan.finalists])
+        groups.append([item for item in own if item in kept])
     return groups
+
+
+def alike(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Return candidates in groups among which one is chosen: of one set, with what is given."""
+    groups: dict[tuple[Value, str], list[Candidate]] = {}
+    for item in candidates:
+        groups.setdefault((item.unit.given, item.unit.isa), []).append(item)
+    return list(groups.values())
+
+
+def wanted(unit: Unit, uses: Sequence[Use]) -> tuple[Cell, ...]:
+    """Return what must be measured of a unit: the cells of the uses that it can serve."""
+    return cells_of(served(unit.kernel, uses))
 
 
 def _tasks(
@@ -163,21 +180,26 @@ def _tasks(
     swept: Swept,
 ) -> Iterator[Task]:
     """Yield what the store lacks; coarse groups in parts, finalists together."""
-    sizes = sizes_of(plan.classes)
     figures = store.figures(host, stage, swept.since)
     for group in groups:
-        lacking = [item for item in group if not complete(figures, item.unit.code, sizes)]
+        lacking = [
+            item
+            for item in group
+            if not complete(figures, item.unit.code, wanted(item.unit, plan.uses))
+        ]
         swept.kept += len(group) - len(lacking)
         step = plan.batch if stage is plan.coarse else max(1, len(lacking))
         for at in range(0, len(lacking), step):
             units = tuple(item.unit for item in lacking[at : at + step])
-            yield Task(host, Batch(stage, units, sizes))
+            sizes, modes = sizes_to_measure(plan.uses), modes_of(plan.uses)
+            yield Task(host, Batch(stage, units, sizes, modes))
 
 
 def _carry_out(
     tasks: Sequence[Task],
     runner: Runner,
     store: Store,
+    plan: Plan,
     swept: Swept,
     deadline: float | None,
     advance: Callable[[object], None],
@@ -198,7 +220,8 @@ def _carry_out(
             else:
                 store.add(outcome.measured, outcome.task.batch.stage)
                 swept.measured += len(units)
-                swept.failures += [w for w in _unquiet(outcome) if w not in swept.failures]
+                lost = _unquiet(outcome, plan.uses)
+                swept.failures += [w for w in lost if w not in swept.failures]
             for unit in units:
                 advance(unit)
             if left and deadline is not None and time.monotonic() >= deadline:
@@ -206,14 +229,18 @@ def _carry_out(
                 return
 
 
-def _unquiet(outcome: Outcome) -> list[str]:
-    """Say which sizes have no figure because the core was never quiet."""
+def _unquiet(outcome: Outcome, uses: Sequence[Use]) -> list[str]:
+    """Say which cells have no figure because the core was never quiet."""
     measured = outcome.measured
     if measured is None:
         raise AssertionError("a failure has no cells")
-    names = {unit.name for unit in outcome.task.batch.units}
-    found = {(cell.name, cell.size) for cell in measured.cells if cell.runs}
+    found = {(cell.name, cell.mode, cell.size) for cell in measured.cells if cell.runs}
     lost = {
-        size for size in outcome.task.batch.sizes for name in names if (name, size) not in found
+        (size, mode)
+        for unit in outcome.task.batch.units
+        for mode, size in wanted(unit, uses)
+        if (unit.name, mode, size) not in found
     }
-    return [f"no quiet moment for some kernels at {size} bytes" for size in sorted(lost)]
+    return [
+        f"no quiet moment for some kernels: {mode}, {size} bytes" for size, mode in sorted(lost)
+    ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ghashgen.choice.chosen import MEASURED, MODEL, axes_of
+from ghashgen.choice.families.registry import questions
 from ghashgen.lab.tune.choose import Decision
 from ghashgen.support.tables import Table
 
@@ -27,15 +28,23 @@ def rows(decisions: Sequence[Decision], basis: str) -> Table:
     """Return the decisions of one basis: measured figures and a model's never share a table."""
     found = [item for item in decisions if item.basis == basis]
     notes = numbered(found)
-    made = tuple(_row(item, notes) for item in found)
+    # One use of what can be given alone, as of the default family, needs no columns to say so.
+    said = len({(item.use.name, item.given) for item in decisions}) > 1
+    made = tuple((*(_said(item) if said else ()), *_row(item, notes)) for item in found)
     title = _TITLES[basis]
-    return Table(title, _COLUMNS, made, each={"figures": title.partition(":")[0]})
+    given = questions()[found[0].winner.kernel.family].given if found else ""
+    columns = (*((f">{given}", "use") if said else ()), *_COLUMNS)
+    return Table(title, columns, made, each={"figures": title.partition(":")[0]})
+
+
+def _said(item: Decision) -> tuple[str, ...]:
+    return str(item.given), item.use.name
 
 
 def _row(item: Decision, notes: Mapping[str, int]) -> tuple[str, ...]:
     return (
         item.isa,
-        item.size_class.title,
+        item.size_class.title if len(item.use.classes) > 1 else "all",
         item.winner.unit.name,
         f"{item.cycles:.1f}",
         item.runner_up.unit.name if item.runner_up else "-",
@@ -69,6 +78,7 @@ def as_json(item: Decision) -> dict[str, Any]:
     """Return a decision as JSON has it."""
     return {
         "isa": item.isa,
+        "use": item.use.name,
         "up_to": item.size_class.up_to,
         "sizes": list(item.size_class.sizes),
         "basis": item.basis,

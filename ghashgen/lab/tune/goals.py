@@ -1,0 +1,116 @@
+"""What a sweep decides of each family: for which uses, by which figures, among which kernels.
+
+What a kernel computes or promises is not chosen by speed, and how long its messages are is not
+chosen at all: the axes for the first are fixed unless the caller asks for another value, each use
+has classes of lengths, and each value of the axis that is given has a choice of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
+from ghashgen.choice.families.registry import questions
+from ghashgen.choice.questions import Question, Use
+from ghashgen.kernels.core import Point, Value
+from ghashgen.kernels.families import functions_of
+from ghashgen.lab.bench.contest import AES_GCM, HASH, Contest
+from ghashgen.records.core import FIXED_SIZES
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import choose_one
+
+Cell = tuple[str, int]
+"""A mode and a size in bytes: what has one figure a kernel."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is decided of a family."""
+
+    contest: Contest
+    uses: tuple[Use, ...]
+    """The first group of modes of each decides."""
+    fixed: Mapping[str, Value]
+    """Axes with one value, unless the caller asks for others."""
+    whole: Mapping[str, tuple[Value, ...]]
+    """Axes of which the wide space has every value."""
+
+    @property
+    def family(self) -> str:
+        """The family."""
+        return self.contest.family
+
+    @property
+    def question(self) -> Question:
+        """What is asked of the family."""
+        return questions()[self.family]
+
+    def only(self, names: Iterable[str]) -> tuple[Use, ...]:
+        """Return the uses of these names, all of them without a name.
+
+        Raises:
+            GhashgenError: a name is that of no use which is decided here.
+        """
+        known = {use.name: use for use in self.uses}
+        for name in names:
+            if name not in known:
+                cause = f"{name!r} is no use that tune decides of family {self.family}"
+                raise GhashgenError(cause, choose_one(name, known))
+        return tuple(known[name] for name in dict.fromkeys(names)) or self.uses
+
+
+def cells_of(uses: Iterable[Use]) -> tuple[Cell, ...]:
+    """Return what must be measured to decide these uses, each once."""
+    return tuple(
+        dict.fromkeys(
+            (mode, size)
+            for use in uses
+            for item in use.classes
+            for mode in use.modes[0]
+            for size in item.sizes
+        )
+    )
+
+
+def modes_of(uses: Iterable[Use]) -> tuple[str, ...]:
+    """Return the modes to measure: what filling a table costs too, where that is weighed."""
+    uses = tuple(uses)
+    modes = dict.fromkeys(mode for mode, _ in cells_of(uses))
+    return (*modes, *(("init",) if any(use.fills for use in uses) else ()))
+
+
+def sizes_to_measure(uses: Iterable[Use]) -> tuple[int, ...]:
+    """Return the sizes for the modes that have a choice of them; one at least."""
+    found = {size: None for mode, size in cells_of(uses) if mode not in FIXED_SIZES}
+    return tuple(found) or (BLOCK_BYTES,)
+
+
+def served(kernel: Point, uses: Iterable[Use]) -> tuple[Use, ...]:
+    """Return the uses for which a kernel has the functions."""
+    exported = functions_of(kernel).keys()
+    return tuple(use for use in uses if use.exports <= exported)
+
+
+def _lasting() -> Use:
+    lasting = questions()[HASH.family].use("lasting")
+    return replace(lasting, modes=(("throughput",),))
+
+
+GOALS: Mapping[str, Goal] = MappingProxyType(
+    {
+        HASH.family: Goal(
+            HASH,
+            uses=(_lasting(),),
+            fixed={"op": "ghash", "wipe": False},
+            whole={"blocks": tuple(range(1, MAX_BLOCKS + 1))},
+        ),
+        AES_GCM.family: Goal(
+            AES_GCM,
+            uses=questions()[AES_GCM.family].dispatched,
+            fixed={"wipe": False, "messages": True, "streams": False},
+            whole={"blocks": tuple(range(1, MAX_BLOCKS + 1)), "short": (False, True)},
+        ),
+    }
+)
+"""Every goal, by family."""
