@@ -223,9 +223,10 @@ def _streamed(
     plant: Plant = lambda patch: None,
     old: str = "",
     new: str = "",
+    refused: str = "",
 ) -> Planted:
     kernel = replace(AVX, streams=True)
-    return Planted(name, words, "", kernel, plant, old, new, functions=(function,))
+    return Planted(name, words, refused, kernel, plant, old, new, functions=(function,))
 
 
 PLANTED = (
@@ -464,6 +465,7 @@ PLANTED = (
         r"finish of a tag, the phase being 0: .*returned 0, expected 3",
         "finish",
         lambda patch: patch.setattr(stream, "NONE", 77),
+        refused="function: .*finish: the status of what is no message is wrong",
     ),
     _streamed(
         "too much text by a byte",
@@ -476,18 +478,21 @@ PLANTED = (
         r"finish of .*: state from byte \d+ on: got",
         "finish",
         lambda patch: patch.setattr(stream.Stream, "erase", lambda self: None),
+        refused="function: .*finish: X, byte 0 of the state, is not written",
     ),
     _streamed(
         "the text begins at J_0",
         r"start of an IV of 1: state from byte 31 on",
         "start",
         lambda patch: patch.setattr(starting, "next_block", lambda b, block: block),
+        refused="function: .*start: the counter block, byte 16 of the state, is wrong",
     ),
     _streamed(
         "a tag compared by 15 bytes",
         r"verify of .*tag of 16, bit 12[0-7] of it wrong: returned 0, expected 1",
         "verify",
         _fifteen_bytes,
+        refused="function: .*verify: a condition on some bits of the tag",
     ),
 )
 

@@ -1,64 +1,73 @@
-"""What ends a message in pieces: `finish` writes its tag.
+"""What ends a message in pieces: `finish` writes its tag, `verify` compares it with one given.
 
-finish    X·H, if a block has begun; the tag (X + L)·H + E_K(J_0); 96 zeros
+    tag       X·H, if a block has begun; then (X + L)·H + E_K(J_0)
+    finish    the tag; 96 zeros
+    verify    0 if the first tag_len bytes are those given, 1 if not; 96 zeros either way
+
+Whether they are is the one condition of `verify` that a secret may decide; each way is followed.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import variable
+from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Term
-from ghashgen.verify.core.values import Affine, Pointer
+from ghashgen.verify.core.values import Affine, Number, Pointer
+from ghashgen.verify.engine.family import Buffer, Cell, Numbers, Parameter
 from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.gcm.named import DONE
+from ghashgen.verify.gcm.comparing import LONGEST, PARAMETERS, TAG, given, may_be, tells_apart
+from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, REFUSED
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,
     MISPLACED,
     STREAM_BYTES,
     TEXT_BEGUN,
     Streamed,
+    check_cells,
 )
 from ghashgen.verify.gcm.table import LENGTHS, MASK
 from ghashgen.verify.hash.entry import STATE, HashEntry
+from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.memory import Access
+
+SIZES: tuple[Number, ...] = (*range(LONGEST + 2), Affine(1, 0, LONGEST + 2, EVERY, TAG))
+"""All lengths of tags: what is wrong of a known one is told as what it is."""
 
 
-class Finish(Streamed):
-    """finish: the tag of what has come, and a state of zeros."""
+class Ending(Streamed):
+    """What is common to both."""
 
-    takes: ClassVar[tuple[str, ...]] = ("table", "stream", "tag")
+    def is_message(self) -> bool:
+        """Return whether the state is that of a message."""
+        return self.held["phase"] in (ASSOCIATED, TEXT_BEGUN)
 
-    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        """Compare the status, the tag and the state.
-
-        Raises:
-            Refutation: one of them differs.
-        """
-        if self.held["phase"] not in (ASSOCIATED, TEXT_BEGUN):
-            prover.check_result(entry, MISPLACED, "the status of what is no message")
-            self.untouched(entry)
-            return
-        prover.check_result(entry, DONE, "the status")
-        self.check_tag(prover, entry)
-        if any(isinstance(v, Affine) for v, _ in entry.machine.memory.written["stream"].values()):
-            raise Refutation(Category.FUNCTION, "the numbers of the state are not erased")
-        for index in range(STREAM_BYTES // BLOCK_BYTES):
-            zeros = self.terms.form(0)
-            prover.check_cell(entry, "stream", zeros, f"byte {16 * index} of the state", index)
-
-    def check_tag(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        """Compare the tag.
+    def check_refused(
+        self, prover: Prover[HashEntry], entry: HashEntry, status: int, what: str
+    ) -> None:
+        """Compare the status of what is refused: nothing else has come of it.
 
         Raises:
-            Refutation: it differs.
+            Refutation: it differs, or something was written.
         """
-        memory, terms, algebra = entry.machine.memory, self.terms, self.naming.algebra
-        if any(k not in memory.written["tag"] for k in range(BLOCK_BYTES)):
-            raise Refutation(Category.FUNCTION, "the tag is not written")
-        terms.at = 0
-        lane = memory.load(Pointer("tag", 0), BLOCK_BYTES)
-        assert isinstance(lane, int | Term)
-        form = prover.form(lane, "the tag")
+        prover.check_result(entry, status, f"the status of {what}")
+        self.untouched(entry)
+
+    def check_erased(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Require that the state is zero.
+
+        Raises:
+            Refutation: it is not.
+        """
+        zeros = [self.terms.form(0)] * (STREAM_BYTES // BLOCK_BYTES)
+        check_cells(prover, entry, zeros)
+
+    def tag_form(self, form: Form) -> Form:
+        """Return the tag, its bytes as in memory, in the variables that a form has."""
+        algebra = self.naming.algebra
         last = self.held["length" if self.held["phase"] == TEXT_BEGUN else "aad_length"]
         begun = (last if isinstance(last, int) else last.offset) % BLOCK_BYTES
         blocks = 2 if begun else 1
@@ -70,5 +79,111 @@ class Finish(Streamed):
         wanted = algebra.state({v: blocks - at for v, at in grouped.items()})
         if isinstance(lengths, int):
             wanted ^= algebra.multiple(lengths, 1)
-        wanted = wanted.moves(algebra.memory, 8 * BLOCK_BYTES) ^ variable(MASK)
-        prover.compare(lane, wanted, "the tag")
+        return wanted.moves(algebra.memory, 8 * BLOCK_BYTES) ^ variable(MASK)
+
+
+class Finish(Ending):
+    """finish: the tag of what has come, and a state of zeros."""
+
+    takes: ClassVar[tuple[str, ...]] = ("table", "stream", "tag")
+
+    def every_parameter(self) -> dict[str, Parameter]:
+        """Return what the parameters of functions are, by name."""
+        return {**super().every_parameter(), "tag": Buffer(Access.WRITE, BLOCK_BYTES)}
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry."""
+        return {**super().every_cell(), "tag": lambda entry, index: None}
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the status, the tag and the state.
+
+        Raises:
+            Refutation: one of them differs.
+        """
+        if not self.is_message():
+            self.check_refused(prover, entry, MISPLACED, "what is no message")
+            return
+        prover.check_result(entry, DONE, "the status")
+        self._check_tag(prover, entry)
+        self.check_erased(prover, entry)
+
+    def _check_tag(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        memory = entry.machine.memory
+        if any(k not in memory.written["tag"] for k in range(BLOCK_BYTES)):
+            raise Refutation(Category.FUNCTION, "the tag is not written")
+        self.terms.at = 0
+        lane = memory.load(Pointer("tag", 0), BLOCK_BYTES)
+        assert isinstance(lane, int | Term)
+        prover.compare(lane, self.tag_form(prover.form(lane, "the tag")), "the tag")
+
+
+@dataclass
+class VerifyEntry(HashEntry):
+    """An entry, and what has been asked."""
+
+    answer: bool | None = None
+    """Whether the tag is right, once that is known."""
+
+
+class Verify(Ending):
+    """verify: whether a tag is that of what has come, and a state of zeros."""
+
+    takes: ClassVar[tuple[str, ...]] = ("table", "stream", "tag", "tag_length")
+    claimed = "every state, tags of every length"
+
+    def every_parameter(self) -> dict[str, Parameter]:
+        """Return what the parameters of functions are, by name."""
+        return {**super().every_parameter(), **PARAMETERS}
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry."""
+        return {**super().every_cell(), "tag": given(self.terms)}
+
+    def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> VerifyEntry:
+        """Return the entry: nothing has been asked."""
+        super().entry(machine, abi, numbers)
+        return VerifyEntry(machine, abi, numbers)
+
+    def may_be_known(self, prover: Prover[HashEntry], entry: HashEntry, value: Term) -> bool:
+        """Return whether a value is 0 if and only if the tag is the one that was given.
+
+        Raises:
+            Refutation: it is about the tag, and something else.
+        """
+        assert isinstance(entry, VerifyEntry)
+        size = entry.numbers[TAG]
+        if entry.answer is not None or not isinstance(size, int):
+            return False
+        if not may_be(size) or not self.is_message():
+            what = "what is no message" if may_be(size) else f"a tag of {size} bytes"
+            raise Refutation(Category.FUNCTION, f"{what} is not refused", at=self.terms.at)
+        return tells_apart(self.terms, value, size, self.tag_form)
+
+    def answered(self, prover: Prover[HashEntry], entry: HashEntry, zero: bool) -> None:
+        """Note whether the tag is right."""
+        assert isinstance(entry, VerifyEntry)
+        entry.answer = zero
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the status and the state.
+
+        Raises:
+            Refutation: one of them differs.
+        """
+        assert isinstance(entry, VerifyEntry)
+        if not may_be(entry.numbers[TAG]):
+            self.check_refused(prover, entry, REFUSED, "a length that no tag has")
+            return
+        if not self.is_message():
+            self.check_refused(prover, entry, MISPLACED, "what is no message")
+            return
+        if entry.answer is None:
+            raise Refutation(Category.FUNCTION, "nothing depends on whether the tag is right")
+        status, what = (DONE, "is right") if entry.answer else (DIFFERS, "differs")
+        prover.check_result(entry, status, f"the status of a tag that {what}")
+        self.check_erased(prover, entry)
+
+    def calls(self) -> Sequence[Numbers]:
+        """Return the lengths of tags, those that none has among them."""
+        return tuple({TAG: size} for size in SIZES)

@@ -14,20 +14,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.kinds import OR
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Term, parts_of
+from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value
-from ghashgen.verify.engine.cut import least, put_in_place
-from ghashgen.verify.engine.family import Buffer, Cell, Count, Kept, Numbers, Parameter
+from ghashgen.verify.engine.cut import put_in_place
+from ghashgen.verify.engine.family import Buffer, Cell, Kept, Numbers, Parameter
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.gcm.comparing import PARAMETERS, TAG, TAGS, given, may_be, tells_apart
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Decrypt
 from ghashgen.verify.gcm.message import Message
-from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, MessageEntry, greatest
-from ghashgen.verify.gcm.table import GIVEN
+from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, MessageEntry
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
@@ -35,11 +33,6 @@ from ghashgen.verify.x86_64.memory import Access, Region
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-
-TAGS = (4, 8, *range(12, 17))
-"""Bytes of a tag (SP 800-38D, section 5.2.1.2)."""
-
-TAG = "tag_length"
 
 ANY_TAG = Affine(1, 0, min(TAGS), max(TAGS), f"{TAG} in all")
 """What stands for one of them at a cut."""
@@ -62,11 +55,11 @@ class Open(Message, Decrypt):
 
     def every_parameter(self) -> dict[str, Parameter]:
         """Return what the parameters of functions are, by name."""
-        return {**super().every_parameter(), "tag": Buffer(Access.READ, TAG), TAG: Count()}
+        return {**super().every_parameter(), **PARAMETERS}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
         """Return what each buffer holds on entry."""
-        return {**super().every_cell(), "tag": lambda entry, index: self.terms.variable(GIVEN)}
+        return {**super().every_cell(), "tag": given(self.terms)}
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> MessageEntry:
         """Return the entry: nothing can be written from the output's beginning yet."""
@@ -103,7 +96,7 @@ class Open(Message, Decrypt):
     def _forget_tag(self, entry: MessageEntry) -> None:
         """Let the length of the tag be any that there may be."""
         total = entry.totals[TAG]
-        if TAG in entry.held or not isinstance(total, Affine) or not _may_be(total):
+        if TAG in entry.held or not isinstance(total, Affine) or not may_be(total):
             return
         m = entry.machine
         entry.held |= {TAG}
@@ -128,25 +121,7 @@ class Open(Message, Decrypt):
         size = entry.numbers[TAG]
         if entry.answer is not None or not isinstance(size, int):
             return False
-        leaves = _all_of(value)
-        forms = [form for leaf in leaves if (form := self.terms.try_form(leaf)) is not None]
-        if len(forms) < len(leaves):
-            return False
-        found = set().union(*map(_bits, forms))
-        names = Form(128)
-        for form in forms:
-            names ^= form
-        largest = max(forms, key=lambda form: len(form.quadratic))
-        tag = self.tag_form(entry, largest) ^ variable(GIVEN)
-        wanted = _bits(tag.mask((1 << 8 * size) - 1))
-        if found != wanted and found & wanted:
-            raise Refutation(
-                Category.FUNCTION,
-                "a condition on some bits of the tag, or on others too: not on whether the first "
-                f"{size} bytes are right",
-                at=self.terms.at,
-            )
-        return found == wanted
+        return tells_apart(self.terms, value, size, lambda form: self.tag_form(entry, form))
 
     def answered(self, prover: Prover[HashEntry], entry: HashEntry, zero: bool) -> None:
         """Note whether the tag is right. If it is not, the output is written anew."""
@@ -227,19 +202,7 @@ class Open(Message, Decrypt):
 
     def refused(self, entry: MessageEntry) -> bool:
         """Return whether a length is none that there may be."""
-        return super().refused(entry) or not (TAG in entry.held or _may_be(entry.totals[TAG]))
-
-
-def _all_of(value: Term) -> list[Term]:
-    """Return the values that are 0, all of them, if and only if a value is."""
-    return (
-        [leaf for part in parts_of(value) for leaf in _all_of(part)] if value.op == OR else [value]
-    )
-
-
-def _may_be(tag: Number) -> bool:
-    """Return whether a tag may have so many bytes."""
-    return all(size in TAGS for size in range(least(tag), min(greatest(tag), max(TAGS) + 1) + 1))
+        return super().refused(entry) or not (TAG in entry.held or may_be(entry.totals[TAG]))
 
 
 def _zero(written: Mapping[int, tuple[Value, int]], places: range) -> bool:
@@ -248,14 +211,3 @@ def _zero(written: Mapping[int, tuple[Value, int]], places: range) -> bool:
         if not isinstance(value, int) or value >> 8 * at & 0xFF:
             return False
     return True
-
-
-def _bits(form: Form) -> set[object]:
-    """Return the polynomials of a form that are not 0."""
-    out: set[object] = set()
-    for k in range(form.width):
-        bit = form.slice(k, 1)
-        if bit.constant or bit.linear or bit.quadratic:
-            linear, quadratic = sorted(bit.linear.items()), sorted(bit.quadratic.items())
-            out.add((bit.constant, tuple(linear), tuple(quadratic)))
-    return out

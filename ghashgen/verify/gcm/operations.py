@@ -9,10 +9,11 @@ from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term, of_table, part
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.cipher import encrypted, expanded
 from ghashgen.verify.gcm.crypt import Decrypt, Encrypt
-from ghashgen.verify.gcm.ending import Finish
+from ghashgen.verify.gcm.ending import Finish, Verify
 from ghashgen.verify.gcm.meaning import GcmMeaning
 from ghashgen.verify.gcm.message import Seal
 from ghashgen.verify.gcm.opening import Open
+from ghashgen.verify.gcm.starting import Start
 from ghashgen.verify.gcm.table import KEY_LETTER
 from ghashgen.verify.hash import operations as hashes
 from ghashgen.verify.hash.entry import HashEntry
@@ -97,7 +98,9 @@ OPERATIONS: dict[str, type[GcmMeaning]] = {
     "decrypt": Decrypt,
     "seal": Seal,
     "open": Open,
+    "start": Start,
     "finish": Finish,
+    "verify": Verify,
     "update": Update,
     "power": Power,
     "combine": Combine,

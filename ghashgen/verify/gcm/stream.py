@@ -10,17 +10,18 @@ How far a block has begun is a length modulo 16, so each of the 16 residues is f
 with the rest of the length unknown.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.kinds import NUMBER_LETTER
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
-from ghashgen.verify.core.values import Affine, Number, shift_left
-from ghashgen.verify.engine.family import Buffer, Cell, Numbers, Parameter, Result
+from ghashgen.verify.core.values import Affine, Number, Pointer, shift_left
+from ghashgen.verify.engine.family import Buffer, Cell, E, Numbers, Parameter, Result
 from ghashgen.verify.engine.plans import Shown
-from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.engine.prover import NO_NUMBERS, Prover
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.meaning import GcmMeaning
 from ghashgen.verify.gcm.named import EVERY, GREATEST_OTHER
@@ -57,6 +58,26 @@ MISPLACED = 3
 """What is returned where the phase is none of the two."""
 
 
+CELLS = ("X", "the counter block", "E_K(J_0)", "the keystream", "the block of numbers", "the phase")
+"""What each 16 bytes are called."""
+
+
+def check_cells(prover: Prover[E], entry: E, wanted: Sequence[Form]) -> None:
+    """Compare the bytes of the state that a call leaves with their definitions, 16 at a time.
+
+    Raises:
+        Refutation: they differ.
+    """
+    left = entry.machine.memory.written["stream"].values()
+    if any(isinstance(value, Affine | Pointer) for value, _ in left):
+        raise Refutation(
+            Category.FUNCTION, "the state holds a number that was given, or an address"
+        )
+    for index, form in enumerate(wanted):
+        name = f"{CELLS[index]}, byte {BLOCK_BYTES * index} of the state,"
+        prover.check_cell(entry, "stream", form, name, index)
+
+
 def residues(number: str, least: int, greatest: int) -> Iterator[tuple[int, Number]]:
     """Yield the numbers from one to another by what they leave modulo 16, with that."""
     for r in range(BLOCK_BYTES):
@@ -69,6 +90,8 @@ class Streamed(GcmMeaning):
     """What is common to the functions that go on from a state."""
 
     returns = Result(32)
+    claimed: ClassVar[str] = "every state"
+    """What it is proved for, in words."""
 
     def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
         self.held: dict[str, Number] = {}
@@ -77,11 +100,7 @@ class Streamed(GcmMeaning):
 
     def every_parameter(self) -> dict[str, Parameter]:
         """Return what the parameters of functions are, by name."""
-        return {
-            **super().every_parameter(),
-            "stream": Buffer(Access.UPDATE, STREAM_BYTES),
-            "tag": Buffer(Access.WRITE, BLOCK_BYTES),
-        }
+        return {**super().every_parameter(), "stream": Buffer(Access.UPDATE, STREAM_BYTES)}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
         """Return what each buffer holds on entry."""
@@ -92,7 +111,7 @@ class Streamed(GcmMeaning):
                 return terms.moves(terms.variable(STATE), memory)
             return terms.variable(MASK if index == MASK_CELL else f"{OTHER}{index}")
 
-        return {**super().every_cell(), "stream": stream, "tag": lambda entry, index: None}
+        return {**super().every_cell(), "stream": stream}
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> HashEntry:
         """Return the entry: the numbers stand in the state."""
@@ -151,8 +170,13 @@ class Streamed(GcmMeaning):
         for held in self.states():
             self.held = dict(held)
             with prover.judging(f"a state of {held}: "):
-                prover.prove()
-        return Shown((("every state", "execution"),))
+                for numbers in self.calls():
+                    prover.prove(numbers)
+        return Shown(((self.claimed, "execution"),))
+
+    def calls(self) -> Sequence[Numbers]:
+        """Return the numbers of all calls, from each state."""
+        return (NO_NUMBERS,)
 
     def states(self) -> Iterator[Numbers]:
         """Yield the numbers of all states: valid ones, and those of no message.

@@ -1,0 +1,97 @@
+"""Tags that are given: how long they may be, and the one condition that a secret may decide.
+
+A value is 0 exactly if the first bytes of a tag are those given where the polynomials of its bits
+are those of the differences, all of them and no others: of one value, or of several that an OR put
+together.
+"""
+
+from collections.abc import Callable
+
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.kinds import OR
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.term import Lane, Term, parts_of
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Number
+from ghashgen.verify.engine.cut import least
+from ghashgen.verify.engine.family import Buffer, Cell, Count, Parameter
+from ghashgen.verify.gcm.named import greatest
+from ghashgen.verify.gcm.table import GIVEN
+from ghashgen.verify.hash.entry import HashEntry
+from ghashgen.verify.x86_64.memory import Access
+
+TAGS = (4, 8, *range(12, 17))
+"""Bytes of a tag (SP 800-38D, section 5.2.1.2)."""
+
+LONGEST = max(TAGS)
+
+TAG = "tag_length"
+
+PARAMETERS: dict[str, Parameter] = {"tag": Buffer(Access.READ, TAG), TAG: Count()}
+"""A tag that is given, and how many bytes of it."""
+
+
+def given(terms: Terms) -> Cell[HashEntry]:
+    """Return what its buffer holds."""
+
+    def cell(entry: HashEntry, index: int) -> Lane:
+        del entry, index
+        return terms.variable(GIVEN)
+
+    return cell
+
+
+def may_be(size: Number) -> bool:
+    """Return whether a tag may have so many bytes."""
+    low, high = least(size), greatest(size)
+    return high <= LONGEST and all(k in TAGS for k in range(low, high + 1))
+
+
+def tells_apart(terms: Terms, value: Term, size: int, right: Callable[[Form], Form]) -> bool:
+    """Return whether a value is 0 if and only if a tag is the one given, in its first `size` bytes.
+
+    `right` is the tag, in the variables of a form that may be made of it.
+
+    Raises:
+        Refutation: it is about the tag, and not that.
+    """
+    leaves = _all_of(value)
+    forms = [form for leaf in leaves if (form := terms.try_form(leaf)) is not None]
+    if len(forms) < len(leaves):
+        return False
+    found = set().union(*map(_bits, forms))
+    largest = max(forms, key=lambda form: len(form.quadratic))
+    difference = right(largest) ^ variable(GIVEN)
+    wanted = _bits(difference.mask((1 << 8 * size) - 1))
+    if found == wanted:
+        return True
+    about = ""
+    if found & wanted:
+        about = "a condition on some bits of the tag, or on others too"
+    elif any(GIVEN in form.linear for form in forms):
+        about = "a condition on the tag that is given, and on another than is right"
+    if about:
+        raise Refutation(
+            Category.FUNCTION,
+            f"{about}: not on whether the first {size} bytes are right",
+            at=terms.at,
+        )
+    return False
+
+
+def _all_of(value: Term) -> list[Term]:
+    """Return the values that are 0, all of them, if and only if a value is."""
+    return (
+        [leaf for part in parts_of(value) for leaf in _all_of(part)] if value.op == OR else [value]
+    )
+
+
+def _bits(form: Form) -> set[object]:
+    """Return the polynomials of a form that are not 0."""
+    out: set[object] = set()
+    for k in range(form.width):
+        bit = form.slice(k, 1)
+        if bit.constant or bit.linear or bit.quadratic:
+            linear, quadratic = sorted(bit.linear.items()), sorted(bit.quadratic.items())
+            out.add((bit.constant, tuple(linear), tuple(quadratic)))
+    return out
