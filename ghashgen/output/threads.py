@@ -1,4 +1,4 @@
-"""The runtime for threads: a C file and header that hash one message in several threads.
+"""The runtime for threads: a C file and header that hash, seal or open one message in several.
 
 It calls kernels by pointers to their functions, and where the folder has a dispatcher, whatever
 that takes. The scheme is that of papers/kryptus-parallel-ghash-contiguous, with pieces in place of
@@ -13,6 +13,9 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.templates import environment
 
 SUFFIXES = ("_threads.h", "_threads.c")
+
+_DISPATCHERS = {"hash": "_dispatch", "gcm": "_gcm_dispatch"}
+"""What the names of the families' dispatchers end in."""
 
 CROSSOVER = 1 << 18
 """Bytes below which a pool hashes in the caller's thread alone, until it is told otherwise: the
@@ -44,14 +47,34 @@ def render_threads(
             "add --segments, or leave out --threads",
         )
     group = group_of(int(e.axes["blocks"]) for e in entries if e.family in able)
-    return rendered(library, group, dispatched=f"{library}_dispatch.h" in beside)
+    there = {family: f"{library}{suffix}.h" in beside for family, suffix in _DISPATCHERS.items()}
+    return rendered(
+        library,
+        group,
+        dispatched=there["hash"] and "hash" in able,
+        gcm="gcm" in able,
+        gcm_dispatched=there["gcm"],
+    )
 
 
-def rendered(library: str, group: int, *, dispatched: bool) -> dict[str, str]:
-    """Return the text of the runtime's files by name, for pieces of so many blocks a group."""
+def rendered(
+    library: str,
+    group: int,
+    *,
+    dispatched: bool,
+    gcm: bool = False,
+    gcm_dispatched: bool = False,
+) -> dict[str, str]:
+    """Return the text of the runtime's files by name, for pieces of so many blocks a group.
+
+    `gcm` adds what seals and opens messages, `dispatched` and `gcm_dispatched` keys from the
+    dispatchers' keys.
+    """
     values = {
         "library": library,
         "dispatched": dispatched,
+        "gcm": gcm,
+        "gcm_dispatched": gcm and gcm_dispatched,
         "group": group,
         "crossover": CROSSOVER,
         "spin_ns": SPIN_NS,

@@ -50,7 +50,7 @@ from ghashgen.support.wording import counted
     type=click.Path(path_type=Path),
     help="Only the kernels of this chosen set (ghashgen tune), in its order.",
 )
-@click.option("--threads", is_flag=True, help="Add what hashes a message in threads (--segments).")
+@click.option("--threads", is_flag=True, help="Add a pool of threads for one message (--segments).")
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @click.option("--check", "only_check", is_flag=True, help="Regenerate and compare; write nothing.")
 @json_option
