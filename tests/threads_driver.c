@@ -100,6 +100,9 @@ static int same(struct ghashgen_pool *pool, size_t aad_len, size_t at, size_t le
     return 0;
 }
 
+/* A crossover with which every message is cut, and who sleeps is woken for each. */
+enum { ALWAYS = 0 };
+
 static struct ghashgen_pool *pool_of(unsigned threads, size_t crossover, unsigned spin_ns)
 {
     struct ghashgen_pool *pool = ghashgen_pool_create(threads);
@@ -126,7 +129,7 @@ static int sweep(unsigned threads, size_t step, size_t most, size_t crossover, u
 /* Messages whose AAD is long enough to be cut, too. */
 static int long_aad(unsigned threads)
 {
-    struct ghashgen_pool *pool = pool_of(threads, 256, 1000);
+    struct ghashgen_pool *pool = pool_of(threads, ALWAYS, 1000);
     int right = 1;
     for (size_t aad_len = 200; right && aad_len <= AAD; aad_len++)
         right = same(pool, aad_len, 1, 16 * aad_len + 3);
@@ -156,7 +159,7 @@ static int helps(struct ghashgen_pool *pool, unsigned long pieces, int seconds)
 
 static int help(unsigned threads, unsigned long pieces, unsigned spin_ns)
 {
-    struct ghashgen_pool *pool = pool_of(threads, 512, spin_ns);
+    struct ghashgen_pool *pool = pool_of(threads, ALWAYS, spin_ns);
     int right = helps(pool, pieces, 200);
     ghashgen_pool_destroy(pool);
     return right;
@@ -210,7 +213,7 @@ static int stress(unsigned pools, unsigned rounds)
 {
     int right = 1;
     for (unsigned i = 0; right && i < pools; i++) {
-        struct ghashgen_pool *pool = pool_of(1 + i % 5, 512, i % 3 ? 2000 * (i % 3) : 0);
+        struct ghashgen_pool *pool = pool_of(1 + i % 5, i % 2 ? 512 : ALWAYS, i % 3 ? 2000 * (i % 3) : 0);
         right = callers(pool, rounds, i + 1);
         ghashgen_pool_destroy(pool);
     }
@@ -229,7 +232,7 @@ static int in_child(struct ghashgen_pool *pool)
     for (size_t len = 0; right && len < room; len += 4099)
         right = same(pool, len % AAD, 0, len);
     ghashgen_pool_destroy(pool);
-    own = pool_of(3, 512, 1000);
+    own = pool_of(3, ALWAYS, 1000);
     right = right && ghashgen_pool_threads(own) == 3 && same(own, 7, 0, room);
     ghashgen_pool_destroy(own);
     return right;
@@ -253,7 +256,7 @@ static int forks(unsigned children)
 {
     int right = 1;
     for (unsigned i = 0; right && i < children; i++) {
-        struct ghashgen_pool *pool = pool_of(3, 512, i % 2 ? 0 : 1000000);
+        struct ghashgen_pool *pool = pool_of(3, ALWAYS, i % 2 ? 0 : 1000000);
         struct background b = {.caller = {pool, 5, i + 1, 1}};
         pthread_t id;
         pid_t child;
@@ -302,8 +305,11 @@ static void *call_for_ever(void *argument)
 /* A thread is cancelled in its calls; the pool serves the next caller with all its threads. */
 static int cancel(unsigned times, int deferred_only)
 {
-    struct ghashgen_pool *pool = pool_of(3, 512, 0);
+    struct ghashgen_pool *pool = pool_of(3, ALWAYS, 0);
     int right = 1;
+#ifdef REFERENCE
+    late = 200000; /* in a cancellation point, and long enough for threads to come */
+#endif
     for (unsigned i = 0; right && i < times; i++) {
         struct caller c = {.pool = pool, .abrupt = i % 2 && !deferred_only};
         pthread_t id;
@@ -347,7 +353,7 @@ static int killed(unsigned times)
     int right = 1;
     sigaction(SIGUSR1, &action, NULL);
     for (unsigned i = 0; right && i < times; i++) {
-        struct ghashgen_pool *pool = pool_of(3, 512, i % 2 ? 0 : 50000);
+        struct ghashgen_pool *pool = pool_of(3, ALWAYS, i % 2 ? 0 : 50000);
         struct caller c = {.pool = pool};
         pthread_t id;
         atomic_store(&calling, 0);
@@ -392,7 +398,7 @@ static int signals(int times)
     sigset_t mine;
     int right = 1;
     sigaction(SIGUSR1, &action, NULL);
-    pool = pool_of(4, 512, 0);
+    pool = pool_of(4, ALWAYS, 0);
     if (pthread_create(&taker, NULL, take, NULL))
         abort();
     sigemptyset(&mine);
@@ -428,6 +434,53 @@ int __wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void 
     return starts_left-- > 0 ? __real_pthread_create(id, attributes, entry, argument) : 11; /* EAGAIN */
 }
 
+static unsigned long wakes; /* by callers */
+int __real_pthread_cond_broadcast(pthread_cond_t *);
+int __wrap_pthread_cond_broadcast(pthread_cond_t *);
+
+int __wrap_pthread_cond_broadcast(pthread_cond_t *condition)
+{
+    wakes += (unsigned)caller;
+    return __real_pthread_cond_broadcast(condition);
+}
+
+/* Whether so many messages in a row wake who sleeps. */
+static int wake(struct ghashgen_pool *pool, int messages, size_t len)
+{
+    unsigned long before = wakes;
+    for (int i = 0; i < messages; i++)
+        if (!same(pool, 0, 0, len))
+            abort();
+    return wakes != before;
+}
+
+/* Threads that sleep are woken for a long message, for many short ones that come fast, and for no
+ * other: no message comes within no time of the one before. */
+static int waking(void)
+{
+    enum { CROSSOVER = 4096, SHORT = 9999, LONG = 128 * CROSSOVER };
+    const unsigned any_time = 2000000000;
+    const struct timespec a_while = {0, 1000000};
+    struct ghashgen_pool *pool = pool_of(3, CROSSOVER, 0);
+    time_t end = time(NULL) + 200;
+    int for_few, for_many = 0, for_long = 0;
+    caller = 1;
+    for_few = wake(pool, 500, SHORT);
+    while (time(NULL) < end && !(for_long && for_many)) {
+        ghashgen_pool_limits(pool, CROSSOVER, 0);
+        nanosleep(&a_while, NULL);
+        for_long |= wake(pool, 1, LONG);
+        nanosleep(&a_while, NULL);
+        ghashgen_pool_limits(pool, CROSSOVER, any_time);
+        for_many |= wake(pool, LONG / SHORT + 1, SHORT);
+    }
+    ghashgen_pool_limits(pool, CROSSOVER, 0);
+    ghashgen_pool_destroy(pool);
+    if (for_few || !for_many || !for_long)
+        printf("woken for few: %d, for many: %d, for a long one: %d\n", for_few, for_many, for_long);
+    return !for_few && for_many && for_long;
+}
+
 static unsigned long allocations;
 static int memory = 1;
 
@@ -443,12 +496,12 @@ void *__wrap_calloc(size_t count, size_t size)
 /* Without memory there is no pool, and calls take none. */
 static int memories(void)
 {
-    struct ghashgen_pool *pool = pool_of(3, 512, 0);
+    struct ghashgen_pool *pool = pool_of(3, ALWAYS, 0);
     unsigned long before = allocations;
     int right = before > 0 && same(pool, 5, 0, room) && allocations == before;
     ghashgen_pool_destroy(pool);
     memory = 0;
-    pool = pool_of(3, 512, 0);
+    pool = pool_of(3, ALWAYS, 0);
     return right && !pool && same(pool, 5, 0, room);
 }
 
@@ -459,7 +512,7 @@ static int failing(void)
         struct ghashgen_pool *pool;
         unsigned expected = 1 + (unsigned)(starts < 3 ? starts : 3);
         starts_left = starts;
-        pool = pool_of(4, 512, 1000);
+        pool = pool_of(4, ALWAYS, 1000);
         right = ghashgen_pool_threads(pool) == expected && same(pool, 5, 0, room);
         if (!right)
             printf("%u threads of %u\n", ghashgen_pool_threads(pool), expected);
@@ -477,7 +530,7 @@ static int answer(void)
     unsigned threads;
     size_t aad_len, len;
     while (scanf("%u %zu %zu", &threads, &aad_len, &len) == 3) {
-        struct ghashgen_pool *pool = pool_of(threads, 512, 1000);
+        struct ghashgen_pool *pool = pool_of(threads, ALWAYS, 1000);
         uint8_t x[16] = {0};
         if (aad_len > AAD || len > room)
             return 0;
@@ -539,6 +592,8 @@ int main(int argc, char **argv)
 #ifdef FAILING_STARTS
     else if (strcmp(command, "failing") == 0)
         right = failing();
+    else if (strcmp(command, "waking") == 0)
+        right = waking();
     else if (strcmp(command, "memory") == 0)
         right = memories();
 #endif

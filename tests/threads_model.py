@@ -21,12 +21,12 @@ ACCESSES = {
         ("look for pieces", "uint64_t claims = atomic_load(&pool->claims);"),
         ("take", "if (atomic_compare_exchange_weak(&pool->claims, &claims, claims - 1)) {"),
     ),
-    "sleep_until_work": (
+    "sleep_until_woken": (
         ("lock to sleep", "acquire(&pool->lock);"),
         ("say so", "atomic_fetch_add(&pool->sleepers, 1);"),
         (
             "look again, at stop",
-            "while (!(atomic_load(&pool->claims) & LEFT) && !atomic_load(&pool->stop))",
+            "if (!(atomic_load(&pool->claims) & LEFT) && !atomic_load(&pool->stop))",
         ),
         ("sleep", "sleep_on(&pool->work, &pool->lock);"),
         ("unsay it", "atomic_fetch_sub(&pool->sleepers, 1);"),
@@ -37,8 +37,12 @@ ACCESSES = {
         ("", "atomic_load_explicit(&pool->spins, memory_order_relaxed)) {"),
     ),
     "publish": (
-        ("last job", "claims = atomic_load_explicit(&pool->claims, memory_order_relaxed);"),
-        ("publish", "atomic_store(&pool->claims, claims + NEXT_JOB + pieces);"),
+        ("last job", "claims = atomic_load_explicit(&pool->claims, memory_order_relaxed)"),
+        (
+            "publish and wake nobody",
+            "atomic_store_explicit(&pool->claims, claims, memory_order_release);",
+        ),
+        ("publish", "atomic_store(&pool->claims, claims);"),
         ("who sleeps", "if (atomic_load(&pool->sleepers) && !in_child(pool)) {"),
         ("lock to wake", "acquire(&pool->lock);"),
         ("wake", "wake_all(&pool->work);"),
@@ -57,8 +61,13 @@ ACCESSES = {
         ("wait no more", "atomic_store(&pool->waiting, 0);"),
         ("unlock, waited", "release(&pool->lock);"),
     ),
+    "helpers_for": (
+        ("who helps", "sleepers = atomic_load_explicit(&pool->sleepers, memory_order_relaxed);"),
+        ("", "spin_ns = atomic_load_explicit(&pool->spin_ns, memory_order_relaxed);"),
+    ),
     "hash": (
         ("call", "!atomic_flag_test_and_set_explicit(&pool->taken, memory_order_acquire);"),
+        ("give back, alone", "atomic_flag_clear_explicit(&pool->taken, memory_order_release);"),
         ("this job", "number = atomic_load_explicit(&pool->claims, memory_order_relaxed)"),
         ("give back", "atomic_flag_clear_explicit(&pool->taken, memory_order_release);"),
     ),
@@ -238,7 +247,16 @@ def _call(m: Machine, s: State, t: int, me: Thread) -> Moves:
     elif s.taken and m.fault != "calls though it is taken":
         yield m.to(s, t, "call", my_calls=me.calls - 1)  # alone
     else:
-        yield m.to(s, t, "begin to write the job", taken=True, my_calls=me.calls - 1)
+        yield m.to(s, t, "who helps", taken=True, my_calls=me.calls - 1)
+
+
+def _who_helps(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    """Whether a wake-up is worth its price the clock says: here it may be or not."""
+    yield m.to(s, t, "begin to write the job", quiet=s.sleepers == 0)
+    if s.sleepers == m.setting.workers:
+        yield m.to(s, t, "give back, alone")
+    elif s.sleepers:
+        yield m.to(s, t, "begin to write the job", quiet=True)
 
 
 def _begin_job(m: Machine, s: State, t: int, me: Thread) -> Moves:
@@ -251,7 +269,12 @@ def _end_job(m: Machine, s: State, t: int, me: Thread) -> Moves:
 
 def _last_job(m: Machine, s: State, t: int, me: Thread) -> Moves:
     first = m.fault == "looks who sleeps before it publishes"
-    yield m.to(s, t, "who sleeps" if first else "publish", my_job=s.number + 1)
+    at = "publish and wake nobody" if s.quiet else "who sleeps" if first else "publish"
+    yield m.to(s, t, at, my_job=s.number + 1)
+
+
+def _publish_quietly(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    yield m.to(s, t, "this job", number=me.job, left=m.setting.pieces)
 
 
 def _publish(m: Machine, s: State, t: int, me: Thread) -> Moves:
@@ -325,7 +348,7 @@ def _wipe(m: Machine, s: State, t: int, me: Thread) -> Moves:
 
 
 def _give_back(m: Machine, s: State, t: int, me: Thread) -> Moves:
-    yield m.to(s, t, "call", taken=False, my_job=0, my_left=0, my_piece=0)
+    yield m.to(s, t, "call", taken=False, quiet=False, my_job=0, my_left=0, my_piece=0)
 
 
 def _join_callers(m: Machine, s: State, t: int, me: Thread) -> Moves:
@@ -361,13 +384,16 @@ STEPS: dict[str, Step] = {
     "look again, at stop": _look_at_stop,
     "sleep": _unlock("asleep"),
     "asleep": _nobody,
-    "lock again": _lock("look again, at pieces"),
+    "lock again": _lock("unsay it"),
     "unsay it": _unsay,
     "unlock, awake": _unlock("serve"),
     "call": _call,
+    "who helps": _who_helps,
+    "give back, alone": _give_back,
     "begin to write the job": _begin_job,
     "end to write the job": _end_job,
     "last job": _last_job,
+    "publish and wake nobody": _publish_quietly,
     "publish": _publish,
     "who sleeps": _who_sleeps,
     "lock to wake": _lock("wake"),

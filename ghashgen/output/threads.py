@@ -17,9 +17,9 @@ SUFFIXES = ("_threads.h", "_threads.c")
 _DISPATCHERS = {"hash": "_dispatch", "gcm": "_gcm_dispatch"}
 """What the names of the families' dispatchers end in."""
 
-CROSSOVER = 1 << 18
-"""Bytes below which a pool hashes in the caller's thread alone, until it is told otherwise: the
-least length on record at which two threads gain with the fastest kernels (docs/comparisons.md)."""
+CROSSOVER = 1 << 14
+"""Bytes below which a pool hashes in the caller's thread alone, until it is told otherwise: what
+the fastest kernels hash in some 500 ns, with which two threads gain (docs/comparisons.md)."""
 
 SPIN_NS = 20000
 """Nanoseconds for which idle threads look for work before they sleep, until told otherwise."""

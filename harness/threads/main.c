@@ -5,8 +5,13 @@
  *     variant KERNEL WAY THREADS   what is measured; ways are below
  *     size BYTES
  *     samples N                    of each figure
- *     cycles N                     that a sample takes at least, in calls one after another
+ *     cycles N                     that a sample takes at least, in calls one after another, or
+ *                                  twice what a wake-up takes
  *     budget N                     cycles after which a figure has enough, of five samples
+ *
+ * Before each sample its calls go on until threads that slept are awake and look for work: a wake-up
+ * takes longer than many a sample. A pool cuts what its kernel hashes in 500 ns, and here what is
+ * shorter, too.
  *
  * Cycles are wall clock by the clock that a core has when it is busy. A sample in which the system
  * took a core away from a thread is dropped, unless there are more threads than cores.
@@ -25,6 +30,10 @@
 #include "../json.h"
 #include "../reference.h"
 
+#define CROSSOVER_NS 500 /* with which a pool gains; below, it loses as far as the table says */
+#define WAKING_S 400e-6
+#define SAMPLE_S 50e-6
+
 enum { MOST_VARIANTS = 64, MOST_SIZES = 32, MOST_SAMPLES = 1000, FEWEST = 5, THREADS = 64 };
 
 struct variant;
@@ -35,6 +44,7 @@ struct subject {
     const struct ghashgen_kernel *kernel;
     struct ghash functions;
     struct ghashgen_pool_key key;
+    size_t crossover; /* bytes that are hashed in CROSSOVER_NS */
     _Alignas(64) unsigned char table[8192];
 };
 
@@ -43,7 +53,7 @@ struct variant {
     const struct subject *subject;
     way *way;
     struct ghashgen_pool *pool;
-    unsigned threads;
+    unsigned threads, spin_ns;
 };
 
 static struct subject subjects[MOST_VARIANTS];
@@ -169,6 +179,21 @@ static void combine_portable(uint8_t x[16], const uint8_t y[16], const uint8_t p
         x[i] ^= y[i];
 }
 
+/* Bytes that a kernel hashes in CROSSOVER_NS. */
+static size_t crossover_for(const struct ghashgen_pool_key *key)
+{
+    static const uint8_t in[1 << 12];
+    uint8_t x[16] = {0};
+    double shortest = 1;
+    for (int i = 0; i < 50; i++) {
+        double time = clock_seconds();
+        key->update(key->table, x, in, sizeof in);
+        time = clock_seconds() - time;
+        shortest = time < shortest ? time : shortest;
+    }
+    return (size_t)(sizeof in * CROSSOVER_NS * 1e-9 / (shortest + 1e-9));
+}
+
 static struct subject *subject_of(const struct ghashgen_kernel *k)
 {
     struct subject *s;
@@ -185,6 +210,7 @@ static struct subject *subject_of(const struct ghashgen_kernel *k)
                            s->functions.combine ? (ghashgen_combine_with *)s->functions.combine
                                                 : combine_portable,
                            s->table, H);
+    s->crossover = crossover_for(&s->key);
     return s;
 }
 
@@ -230,7 +256,7 @@ static const char *add(const char *kernel, const char *way, unsigned threads)
         v->pool = ghashgen_pool_create(threads);
         if (ghashgen_pool_threads(v->pool) != threads)
             return "threads that do not start";
-        ghashgen_pool_limits(v->pool, 0, ways[i].spin_ns);
+        v->spin_ns = ways[i].spin_ns;
     }
     variant_count++;
     return NULL;
@@ -244,6 +270,16 @@ static int hashes(const struct variant *v)
         if (ways[i].way == v->way)
             return ways[i].hashes;
     return 0;
+}
+
+/* Messages of this length are cut, whatever it is. */
+static void set_crossovers(size_t len)
+{
+    for (size_t i = 0; i < variant_count; i++) {
+        size_t crossover = variants[i].subject->crossover;
+        ghashgen_pool_limits(variants[i].pool, len < crossover ? len : crossover,
+                             variants[i].spin_ns);
+    }
 }
 
 /* Hashes are those of plain C; powers are each other's. */
@@ -282,11 +318,11 @@ static long taken_away(void)
 static double run(const struct variant *v, const uint8_t *in, size_t len, double calls)
 {
     uint8_t x[16] = {0};
-    const struct timespec until_all_sleep = {0, 100000};
     long before;
-    double time;
-    nanosleep(&until_all_sleep, NULL);
-    v->way(v, x, in, len); /* threads that slept are awake */
+    double time = clock_seconds();
+    do
+        v->way(v, x, in, len);
+    while (v->pool && clock_seconds() - time < WAKING_S);
     before = taken_away();
     time = clock_seconds();
     for (double i = 0; i < calls; i++)
@@ -301,11 +337,12 @@ static void measure(const uint8_t *in, size_t len)
 {
     double calls[MOST_VARIANTS], spent[MOST_VARIANTS] = {0};
     size_t kept[MOST_VARIANTS] = {0}, dropped[MOST_VARIANTS] = {0};
+    const double least = cycles > SAMPLE_S * ghz * 1e9 ? cycles : SAMPLE_S * ghz * 1e9;
     for (size_t i = 0; i < variant_count; i++) {
         double once = run(&variants[i], in, len, 1);
-        if (once < cycles)
+        if (once < least)
             once = run(&variants[i], in, len, 10) / 10;
-        calls[i] = once > 0 && once < cycles ? (double)(unsigned long)(cycles / once + 1) : 1;
+        calls[i] = once > 0 && once < least ? (double)(unsigned long)(least / once + 1) : 1;
     }
     for (size_t round = 0; round < (size_t)samples; round++)
         for (size_t i = 0; i < variant_count; i++) {
@@ -382,11 +419,15 @@ int main(void)
         return EXIT_INTERNAL;
     for (size_t i = 0; i < most; i++)
         in[i] = (uint8_t)((uint32_t)(i + 1000) * 2654435761u >> 24);
-    for (size_t i = 0; i < size_count; i++)
+    for (size_t i = 0; i < size_count; i++) {
+        set_crossovers(sizes[i]);
         if (!check(in, sizes[i]))
             return EXIT_CHECK_FAILED;
-    for (size_t i = 0; i < size_count; i++)
+    }
+    for (size_t i = 0; i < size_count; i++) {
+        set_crossovers(sizes[i]);
         measure(in, sizes[i]);
+    }
     printf("{\"event\": \"end\"}\n");
     for (size_t i = 0; i < variant_count; i++)
         ghashgen_pool_destroy(variants[i].pool);

@@ -92,6 +92,9 @@ STUDY = Study(
         "C with integer products is of this project, of the method that BearSSL's br_ghash_ctmul64 "
         "made popular.",
         "Messages are cut however short; a pool as it comes leaves short ones to the caller "
-        "(docs/threads.md). Threads meet what a call before left in their caches.",
+        "(docs/threads.md). Its crossover is what the kernel hashes in 500 ns, or the length where "
+        "that is less. Calls follow each other until the threads are awake, and then are measured; "
+        "those of a pool asleep sleep after each. Threads meet what a call before left in their "
+        "caches.",
     ),
 )
