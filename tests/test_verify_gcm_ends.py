@@ -54,6 +54,30 @@ KEPT = "vmovdqu     [rsi + 32], xmm0                    ; E_K(J_0)"
 MOST = "cmp         rcx, rax\n    ja          .refused\n"
 AGAIN = "jae         .whole\n"
 REFUSED = ".refused:\n"
+ZERO = "vpxor       xmm2, xmm2, xmm2\n    mov         r9"
+SECOND = "vpxor xmm2, xmm2, xmm2\n    vpxor xmm9, xmm9, xmm9\n    mov r9"
+LOADED = "vmovdqu     xmm3, [rdx]                         ; C, bytes as in memory\n"
+STEPPED = "add         rdx, 0x10 "
+TOGETHER = (".after_whole:\n", ".after_whole:\n    vpxor xmm2, xmm2, xmm9\n")
+HASHED = "vpshufb     xmm0, xmm2, xmm0                    ; J_0\n"
+COUNTED = f"""    vpshufb xmm0, xmm0, [rel {AVX.name}_byte_swap]
+    {{}} xmm0, xmm0, [rel {AVX.name}_one]
+    vpshufb xmm0, xmm0, [rel {AVX.name}_byte_swap]
+"""
+SEVERAL = "    cmp r9, 32\n    jb .whole\n"
+NEXT = """.whole:
+    mov r10, rdx
+    cmp r9, 48
+    jb .one
+    lea r10, [rdx + {}]
+.one:
+"""
+ALIGNED = """.ready:
+    mov r11, rsp
+    and r11, -64
+    vmovdqa ymm9, [{}]
+    vzeroupper
+"""
 LONG = """jb .after_whole
     mov rax, 1 << {}
     cmp r9, rax
@@ -215,6 +239,58 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
         behind((ENTRY, "    std\n")), behind((ENTRY, "    xor r10d, r10d\n")),
         OPEN, "std",
     ),
+    # Against the induction over the IV's blocks, and what is named there.
+    "what is left of the IV for its length": (
+        put((".lengths:\n", ".lengths:\n    mov rcx, r9\n")),
+        put((".lengths:\n", ".lengths:\n    mov r9, rcx\n    mov rcx, r9\n")),
+        FUNCTION, "the counter block, byte 16 of the state, depends on",
+    ),
+    "the first of several blocks is not hashed": (
+        put((".whole:\n", f"{SEVERAL}    add rdx, 16\n    sub r9, 16\n.whole:\n")),
+        put((".whole:\n", f"{SEVERAL}    add rdx, 0\n    sub r9, 0\n.whole:\n")),
+        FUNCTION, "the counter block, byte 16 of the state, depends on",
+    ),
+    "blocks of long IVs in another order": (
+        put((".whole:\n", NEXT.format(16)), (LOADED, "vmovdqu xmm3, [r10]\n")),
+        put((".whole:\n", NEXT.format(0)), (LOADED, "vmovdqu xmm3, [r10]\n")),
+        OPEN, "a comparison that depends on the unknown",
+    ),
+    "a second sum that holds the last block": (
+        put((ZERO, SECOND), (STEPPED, f"vmovdqa xmm9, xmm3\n    {STEPPED}"), TOGETHER),
+        put((ZERO, SECOND), (STEPPED, f"vmovdqa xmm8, xmm3\n    {STEPPED}"), TOGETHER),
+        FUNCTION, "the counter block, byte 16 of the state, depends on",
+    ),
+    "a register of zeros that J_0 is added to": (
+        put((".other:\n", ".other:\n    vpxor xmm9, xmm9, xmm9\n"),
+            (STEPPED, f"vpcmpeqd xmm9, xmm9, xmm9\n    {STEPPED}"), TOGETHER),
+        put((".other:\n", ".other:\n    vpxor xmm9, xmm9, xmm9\n"),
+            (STEPPED, f"vpxor xmm9, xmm9, xmm9\n    {STEPPED}"), TOGETHER),
+        FUNCTION, "the counter block, byte 16 of the state, depends on",
+    ),
+    "a hashed IV is counted on by two": (
+        put((HASHED, HASHED + COUNTED.format("vpaddd"))),
+        put((HASHED, HASHED + COUNTED.format("vpaddd") + COUNTED.format("vpsubd"))),
+        FUNCTION, "the counter block, byte 16 of the state, is wrong",
+    ),
+    "the sum is left where the IV has 12 bytes": (
+        put(("jmp         .ready\n", "vpxor xmm1, xmm1, xmm1\n    jmp .half\n"),
+            (".ready:\n", ".ready:\n    vpxor xmm1, xmm1, xmm1\n    vmovdqu [rsi], xmm1\n.half:\n"),
+            ("vmovdqu     [rsi], xmm1                         ; no message\n", "")),
+        put((".ready:\n", ".ready:\n    vpxor xmm1, xmm1, xmm1\n    vmovdqu [rsi], xmm1\n.half:\n"),
+            ("vmovdqu     [rsi], xmm1                         ; no message\n", "")),
+        FUNCTION, "X, byte 0 of the state, is not written",
+    ),
+    "the state is the place of J_0 for a while": (
+        put((".ready:\n", ".ready:\n    vmovdqu [rsi + 64], xmm0\n"),
+            ("vmovdqu     [rsi + 64], xmm1", "")),
+        put((".ready:\n", ".ready:\n    vmovdqu [rsi + 64], xmm0\n")),
+        FUNCTION, "the block of numbers, byte 64 of the state, is wrong",
+    ),
+    "aligned for one stack of four": (
+        put((".ready:\n", ALIGNED.format("rsp - 40"))),
+        put((".ready:\n", ALIGNED.format("r11 - 64"))),
+        MEMORY, "needs 32-byte alignment",
+    ),
 }  # fmt: skip
 """What is wrong of `start`: how it is made wrong, its twin, and the refusal."""
 
@@ -228,6 +304,26 @@ FIRST = "cmp         rcx, 0x04\n"
 NO_PHASE = "cmp         rax, 0x00\n    je          .misplaced\n"
 EARLY = "cmp rax, 0\n    jne .differs\n    "
 ERASED = "".join(f"    vmovdqu [rsi + {16 * k}], xmm0\n" for k in range(6))
+CHOSEN = """mov ecx, 1
+    xor r8d, r8d
+    cmp rax, 0
+    {} ecx, r8d
+    mov eax, ecx
+    ret
+"""
+LONGER = """.tag_length:
+    cmp rcx, 13
+    jb .as_it_is
+    {}
+.as_it_is:
+"""
+AT = """.lengths:
+    mov r11, {1}
+    cmp {0}, r11
+    jne .right_there
+    vpxor xmm0, xmm0, xmm0
+.right_there:
+"""
 TEST_BEGUN = "cmp         r8, 0x00\n    je          .lengths"
 
 VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
@@ -428,10 +524,59 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
         behind((".misplaced:\n", "    push rcx\n    pop rcx\n")),
         ABI, "",
     ),
+    # Against how the one question is recognised, and what is behind it.
+    "differences that cancel": (
+        put((JOINED, "vpxor xmm0, xmm0, xmm1")), put((JOINED, "vpor xmm0, xmm1, xmm0")),
+        FUNCTION, "a condition on some bits of the tag",
+    ),
+    "all differences but one": (
+        put((FOUND, f"{FOUND}    shr rax, 1\n")), put((FOUND, f"{FOUND}    shr rax, 0\n")),
+        FUNCTION, "a condition on some bits of the tag",
+    ),
+    "the flags of another instruction": (
+        put((DECIDE, "cmp rax, 0\n    xor ecx, ecx\n    je .right\n")),
+        put((DECIDE, "cmp rax, 0\n    mov ecx, 0\n    je .right\n")),
+        FUNCTION, "nothing depends on whether the tag is right",
+    ),
+    "whether it is at most 0": (
+        put((DECIDE, DECIDE.replace("je ", "jle "))), put((DECIDE, DECIDE.replace("je ", "jz "))),
+        TIMING, "a condition depends on a secret",
+    ),
+    "the wrong one of two statuses": (
+        put((DECIDE, CHOSEN.format("cmovne"))), put((DECIDE, CHOSEN.format("cmove"))),
+        FUNCTION, "the status of a tag that is right is wrong",
+    ),
+    "12 bytes of a longer tag": (
+        put((".tag_length:\n", LONGER.format("mov ecx, 12"))),
+        put((".tag_length:\n", LONGER.format("mov rcx, rcx"))),
+        FUNCTION, "a condition on some bits of the tag",
+    ),
+    "wrong for the longest text alone": (
+        put((".lengths:\n", AT.format("r9", (1 << 36) - 32))),
+        put((".lengths:\n", AT.format("r9", (1 << 36) - 31))),
+        OPEN, "a comparison that depends on the unknown",
+    ),
+    "wrong for the longest AAD alone": (
+        put((".lengths:\n", AT.format("r10", (1 << 61) - 1))),
+        put((".lengths:\n", AT.format("r10", 1 << 61))),
+        OPEN, "a comparison that depends on the unknown",
+    ),
+    "erased where a block has begun": (
+        put((ERASE, f"cmp r8, 0\n    je .skip\n    {ERASE}"), (DECIDE, f".skip:\n    {DECIDE}")),
+        put((ERASE, f"cmp r8, 0\n    je .skip\n.skip:\n    {ERASE}")),
+        FUNCTION, "X, byte 0 of the state, is not written",
+    ),
+    "aligned for one stack of four, where the tag is right": (
+        put((".right:\n", ALIGNED.replace(".ready", ".right").format("rsp - 40"))),
+        put((".right:\n", ALIGNED.replace(".ready", ".right").format("r11 - 64"))),
+        MEMORY, "needs 32-byte alignment",
+    ),
 }  # fmt: skip
 """Likewise of `verify`."""
 
 MASK = "bzhi        {0}, {0}, {1}"
+
+SET_MASK = "kmovq       k1, rax                             ; one bit a byte that is left\n"
 
 MASKED: dict[str, tuple[str, Edit, Edit, Category, str]] = {
     "16 bytes of a shorter tag": (
@@ -456,6 +601,22 @@ MASKED: dict[str, tuple[str, Edit, Edit, Category, str]] = {
         put(("vmovdqu8    xmm3{k1}{z}, [rdx]",
              "vpxor xmm3, xmm3, xmm3\n    vmovdqu8 xmm3{k1}, [rdx]")),
         FUNCTION, "the counter block, byte 16 of the state, depends on",
+    ),
+    "a mask that stood there": (
+        "verify", put((SET_MASK, "")), put((SET_MASK, "kmovq k2, rax\n    kmovq k1, k2\n")),
+        FUNCTION, "a mask that the caller left",
+    ),
+    "differences under another mask": (
+        "verify",
+        put(("vmovdqu8    xmm0{k1}{z}, xmm2",
+             "kshiftrq k2, k1, 1\n    vmovdqu8 xmm0{k2}{z}, xmm2")),
+        put(("vmovdqu8    xmm0{k1}{z}, xmm2", "kmovq k2, k1\n    vmovdqu8 xmm0{k2}{z}, xmm2")),
+        FUNCTION, "a condition on some bits of the tag, or on others too",
+    ),
+    "a byte behind an IV": (
+        "start", put((MASK.format("r8", "rax"), "lea r10, [rax + 1]\n    bzhi r8, r8, r10")),
+        put((MASK.format("r8", "rax"), "lea r10, [rax + 0]\n    bzhi r8, r8, r10")),
+        MEMORY, "of iv that end 1 beyond it",
     ),
 }  # fmt: skip
 """Likewise of a kernel with byte masks, with the function."""
