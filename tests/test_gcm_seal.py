@@ -39,6 +39,9 @@ SHORT = (
     GcmKernel(192, "avx512", "k", "clmul1", 4, order="natural", short=True),
     GcmKernel(256, "avx512vl", "k", "clmul1", 12, wipe=True, short=True),
     GcmKernel(128, "avx512vl", "karatsuba", "shift-xor", 2, short=True),
+    GcmKernel(128, "avx", "k", "clmul1", 8, short=True),
+    GcmKernel(192, "sse", "winograd", "clmul1", 4, short=True),
+    GcmKernel(256, "avx", "karatsuba", "shift-xor", 2, wipe=True, short=True),
 )
 SAMPLE = (*(replace(kernel, messages=True) for kernel in TEXTS), *SHORT)
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
@@ -86,11 +89,18 @@ def test_every_length_on_a_straight_path_with_every_aad(kernel: GcmKernel, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("isa", "messages", "words"), [("avx2", True, "byte masks"), ("avx512", False, "seal and open")]
+    ("isa", "blocks", "messages", "words"),
+    [
+        ("avx2", 4, True, "byte masks"),
+        ("avx512", 4, False, "seal and open"),
+        ("avx", 1, True, "too few"),
+    ],
 )
-def test_a_straight_path_where_there_is_none(isa: str, messages: bool, words: str) -> None:
+def test_a_straight_path_where_there_is_none(
+    isa: str, blocks: int, messages: bool, words: str
+) -> None:
     with pytest.raises(GhashgenError, match=words):
-        GcmKernel(128, isa, "winograd", "clmul1", 4, messages=messages, short=True)
+        GcmKernel(128, isa, "winograd", "clmul1", blocks, messages=messages, short=True)
 
 
 @here

@@ -20,9 +20,12 @@ from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
 SMALL = GcmKernel(128, "avx", "winograd", "clmul1", 2)
 SHORT = GcmKernel(128, "avx512", "winograd", "clmul1", 8, short=True)
+NARROW = GcmKernel(128, "avx", "k", "clmul1", 4, short=True)
 KERNELS = [
     (SHORT, "sysv"),
     (GcmKernel(256, "avx512vl", "k", "clmul1", 4, wipe=True, short=True), "win64"),
+    (NARROW, "sysv"),
+    (GcmKernel(192, "sse", "winograd", "clmul1", 4, wipe=True, short=True), "win64"),
     (replace(SMALL, key=256, wipe=True), "win64"),
     (GcmKernel(128, "sse", "winograd", "clmul1", 2), "sysv"),
     (GcmKernel(128, "avx512", "winograd", "clmul1", 8), "sysv"),

@@ -23,7 +23,7 @@ from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.term import CALLER, DATA, MASK128, NotPolynomialError
+from ghashgen.verify.core.term import CALLER, DATA, MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
 from ghashgen.verify.engine import induction
@@ -248,15 +248,37 @@ def test_a_buffer_that_is_written_only_holds_nothing_before() -> None:
             m.load(Pointer("input", 0), 2)
 
 
-def test_an_output_is_written_once() -> None:
+def test_a_byte_of_an_output_gets_one_value() -> None:
     m, again = memory(access=Access.OUTPUT), memory(access=Access.WRITE)
     for output in (m, again):
         output.store(Pointer("input", 2), 0, 4)
         output.store(Pointer("input", 6), 0, 1)
     for offset, size in ((5, 1), (0, 4), (6, 8)):
-        again.store(Pointer("input", offset), 0, size)
+        other = 1 << 8 * (size - 1) | 1
+        again.store(Pointer("input", offset), other, size)
         with pytest.raises(Refutation, match="that are written already"):
-            m.store(Pointer("input", offset), 0, size)
+            m.store(Pointer("input", offset), other, size)
+        m.store(Pointer("input", offset), 0, size)
+
+
+def test_an_output_is_written_again_with_the_same_bytes_only() -> None:
+    m = memory(access=Access.OUTPUT)
+    terms = m.terms
+    a, b = terms.variable("A"), terms.variable("B")
+    m.store(Pointer("input", 0), a, 16)
+    behind = terms.bytes(b, (-1,) * 12 + (0, 1, 2, 3))
+    right = terms.xor(terms.bytes(a, (*range(4, 16), -1, -1, -1, -1)), behind)
+    wrong = terms.xor(terms.bytes(a, (4, *range(4, 15), -1, -1, -1, -1)), behind)
+    lost = terms.xor(right, terms.opaque("something", a))
+    for value in (wrong, lost, b, terms.caller("xmm6")):
+        with pytest.raises(Refutation, match="that are written already"):
+            m.store(Pointer("input", 4), value, 16)
+    # The same in other words.
+    m.store(Pointer("input", 4), terms.xor(terms.xor(right, b), b), 16)
+    m.store(Pointer("input", 4), right, 16)
+    held = m.load(Pointer("input", 0), 16)
+    assert isinstance(held, Term)
+    assert terms.form(held) == terms.form(a)
 
 
 def test_an_address_from_a_secret_is_no_constant_time() -> None:

@@ -151,9 +151,14 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         "choose messages, or no short",
     )
     yield (
-        kernel.short and not isa.masked,
-        f"short reads and writes text under byte masks, which isa {isa.name!r} lacks",
-        "choose isa avx512 or avx512vl, or no short",
+        kernel.short and lanes > 1 and not isa.masked,
+        f"short reads and writes several lanes under byte masks, which isa {isa.name!r} lacks",
+        "choose isa avx512, avx512vl, avx or sse, or no short",
+    )
+    yield (
+        kernel.short and lanes == 1 and kernel.blocks < 2,
+        f"short needs powers of H for S and the lengths, and blocks {kernel.blocks} have too few",
+        "choose at least 2 blocks, or no short",
     )
     most = isa.vector_registers // 2
     yield (

@@ -165,8 +165,8 @@ class Terms:
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
 
-    def xor(self, a: Lane, b: Lane) -> Lane:
-        """Return a + b."""
+    def xor(self, a: Lane, b: Lane, settled: bool = True) -> Lane:
+        """Return a + b; `settled` says whether `settle` is asked (bytes in memory are no sum)."""
         if isinstance(a, int):
             if isinstance(b, int):
                 return a ^ b
@@ -178,11 +178,10 @@ class Terms:
         else:
             if same_value(a, b):
                 return 0
-            if (a.deps ^ b.deps) & RAW:
+            if settled and (a.deps ^ b.deps) & RAW:
                 raw, other = (a, b) if a.deps & RAW else (b, a)
-                settled = self.settle(raw)
-                if settled is not raw:
-                    return self.xor(settled, other)
+                if (known := self.settle(raw)) is not raw:
+                    return self.xor(known, other)
             if a.serial < b.serial:
                 a, b = b, a
             mask, deps = a.mask | b.mask, a.deps | b.deps
@@ -203,6 +202,11 @@ class Terms:
             # Bits of an OR are the ORs of these bits.
             first, second = (self.moves(part, moves) for part in parts_of(a))
             return self.either(first, second)
+        if a.op == "xor":
+            # Overlapping loads are taken apart again: of one part nothing is left.
+            left = [x for x in a.args if moved_mask(mask_of(as_lane(x)), moves)]
+            if len(left) == 1:
+                return self.moves(as_lane(left[0]), moves)
         if a.deps & (OPAQUE | CALLER):
             return self._spoil("part", mask, a)
         return self._make("moves", (a, moves), mask)
@@ -354,7 +358,7 @@ class Terms:
         if isinstance(lane, int):
             return constant(lane, 128)
         if lane.form is None:
-            for term in parts_first(lane, _EVALUATED):
+            for term in parts_first(lane, _Evaluated()):
                 term.form = self.kinds[term.op].form(self, term)
         assert lane.form is not None
         return lane.form
@@ -389,9 +393,6 @@ class _Evaluated:
 
     def __contains__(self, term: object) -> bool:
         return isinstance(term, Term) and term.form is not None
-
-
-_EVALUATED = _Evaluated()
 
 
 def _rank(lane: Lane) -> tuple[int, int]:

@@ -58,7 +58,9 @@ def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
     if kept is None:
         return None
     for number, values in kept.steady.items():
-        _hold(entry, meaning, number, values, flow.turned.get(address, frozenset()))
+        turned = flow.turned.get(address, frozenset())
+        ended = bool(turned) and kept.done.get(number) == entry.numbers[number]
+        _hold(entry, meaning, number, values, turned, ended)
     for number, amount in kept.done.items():
         _advance(entry, meaning, number, amount)
     forget(entry, meaning, flow, address, kept)
@@ -94,14 +96,17 @@ def _hold(
     number: str,
     values: Mapping[Value, Value],
     turned: frozenset[int],
+    ended: bool,
 ) -> None:
     """Let what stands for a total, or for the beginning of a buffer, take its place.
 
-    It stands for any value that the other may have, so this only generalises, wherever it is done.
+    It stands for any value that the other may have, so this only generalises, wherever it is done:
+    where a loop may have moved on in the buffer, or all of it is dealt with beside one.
     """
     m, buffers = entry.machine, of_length(meaning, number)
     pointers = (value for k, value in enumerate(m.gpr) if k in turned)
-    if not any(isinstance(value, Pointer) and value.region in buffers for value in pointers):
+    moved = any(isinstance(value, Pointer) and value.region in buffers for value in pointers)
+    if not (moved or ended):
         return
     entry.held |= {number}
     put_in_place(m, values, entry.live - turned)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Lane, Term, secret
+from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import (
     M64,
@@ -43,15 +43,15 @@ class Access(Enum):
     READ = "read"
     UPDATE = "read and written"
     WRITE = "written; read where it has been"
-    OUTPUT = "each byte written once; read where it has been"
-    REPLACE = "read; each byte written once, and read as what was written from then on"
+    OUTPUT = "each byte gets one value; read where it has been written"
+    REPLACE = "read; each byte gets one value, and is read as that from then on"
 
 
 UNREADABLE = (Access.WRITE, Access.OUTPUT)
 """Of these, nothing can be read that has not been written."""
 
 ONCE = (Access.OUTPUT, Access.REPLACE)
-"""Of these, no byte may be written twice."""
+"""Of these, a byte that has been written may be written again only as it is: overlapping stores."""
 
 
 @dataclass
@@ -140,10 +140,6 @@ class Memory:
             )
         if store and region.access is Access.READ:
             raise self._refute(f"store to {region.name}, which is read-only", at)
-        if store and region.access in ONCE:
-            written = self.written[region.name]
-            if any(k in written for k in range(offset, offset + size)):
-                raise self._refute(f"store to bytes of {region.name} that are written already", at)
         for k, why in region.unresolved.items():
             if offset <= k < offset + size:
                 raise unsupported(f"a constant that is {why}", at)
@@ -232,7 +228,8 @@ class Memory:
             sources[k] = i
         out: Lane = 0
         for lane, sources in groups.values():
-            out = self.terms.xor(out, self.terms.bytes(lane, tuple(sources)))
+            # A last block's byte beside others may look like all of it, as a register has it.
+            out = self.terms.xor(out, self.terms.bytes(lane, tuple(sources)), settled=False)
         return out
 
     def store(self, address: Value, value: Value, size: int, align: int = 1) -> None:
@@ -244,9 +241,33 @@ class Memory:
         name, offset = self.locate(address, size, align, store=True)
         if not fits(value, 8 * size):
             raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
+        if self.regions[name].access in ONCE:
+            self._require_same(name, offset, value, size)
         written = self.written[name]
         for k in range(size):
             written[offset + k] = (value, k)
+
+    def _require_same(self, name: str, offset: int, value: Value, size: int) -> None:
+        """Refuse to write a byte again unless its value is certainly the same.
+
+        Then nothing has changed, whoever has compared the byte before.
+        """
+        written = self.written[name]
+        again = [k for k in range(size) if offset + k in written]
+        if not again:
+            return
+        places, terms = tuple(again) + (-1,) * (16 - len(again)), self.terms
+        old = self._compose([written[offset + k] for k in again], len(again))
+        if isinstance(value, int | Term) and isinstance(old, int | Term):
+            new = terms.bytes(value, places)
+            if same_value(old, new):
+                return
+            form = terms.try_form(new)
+            if form is not None and form == terms.try_form(old):
+                return
+        raise self._refute(
+            f"store to bytes of {name} that are written already, and not as they are", terms.at
+        )
 
     def release(self) -> None:
         """Forget the stack's bytes below what may be used: a signal may overwrite them.

@@ -23,6 +23,7 @@ class Counters:
         the counter behind the text: nobody does of a whole message.
         """
         self.b, self.lanes, self.kept = b, kernel.lane_count, kept
+        self.first = block
         value = b.shuffle_bytes(block, b.const(BYTE_SWAP, "byte_swap"), "counter, last word first")
         if self.lanes > 1:
             numbers = range(first, first + self.lanes)
@@ -47,6 +48,10 @@ class Counters:
     def last_blocks(self, count: int) -> list[VReg]:
         """Record the counter blocks of so many whole registers, the last of a text."""
         return [self._block(self._ahead(self.lanes * i)) for i in range(count)]
+
+    def following(self, count: int) -> list[VReg]:
+        """Record the counter blocks of so many registers behind the next one; step over none."""
+        return [self._block(self._ahead(self.lanes * (i + 1))) for i in range(count)]
 
     def _ahead(self, blocks: int) -> VReg:
         """Return the counters so many blocks ahead: each a sum of its own, which none waits for."""

@@ -13,6 +13,7 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.cipher import RoundKeys
 from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.lengths import length_block
+from ghashgen.kernels.gcm.parts.narrow import assign_last, narrow_text
 from ghashgen.kernels.gcm.parts.short import short_text
 from ghashgen.kernels.gcm.parts.start import IV_BYTES, first_counter, hashed_counter, number_one
 from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
@@ -68,7 +69,12 @@ class Message:
             b.assign(J0, hashed_counter(b, kernel, context, self.iv, self.iv_length))
         b.label("counter")
         b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
-        b.assign(S, self._padded(self.aad, self.aad_length))
+        if kernel.instruction_set.masked:
+            b.assign(S, self._padded(self.aad, self.aad_length))
+        else:
+            b.emit("zero", S)
+            b.branch("equal", self.aad_length, 0, "text")
+            assign_last(b, kernel, S, None, self.aad, self.aad_length, "text")
         b.emit("jump", Label("text"))
         b.label("more")
         with b.part("aad"):
@@ -95,7 +101,13 @@ class Message:
         at = b.gpr("gpr_address", Mem(base=self.aad, index=left), note="the last block")
         message = Hashed(b, kernel.hash, self.context, self.aad, left)
         X = absorb(message, state_of(b, kernel.hash, b.zero("X")), "absorbed")
-        return b.xor(X, self._padded(at, last), "S = X + the last block")
+        if kernel.instruction_set.masked:
+            return b.xor(X, self._padded(at, last), "S = X + the last block")
+        with b.part("last"):
+            S = b.register("S")
+            assign_last(b, kernel, S, X, at, last, "added")
+            b.label("added")
+        return S
 
     def short(self, S: VReg, counters: Counters, encrypts: bool) -> VReg:
         """Record a text of at most `most_bytes`, and the tag."""
@@ -103,8 +115,9 @@ class Message:
         keys = RoundKeys(b, kernel, self.context)
         text = Text(b, kernel, self.context, keys, counters, self.source, self.out, self.length)
         lengths = length_block(b, kernel, self.aad_length, self.length)
+        take = short_text if kernel.instruction_set.masked else narrow_text
         with b.part("short"):
-            X, mask = short_text(text, S, lengths, encrypts)
+            X, mask = take(text, S, lengths, encrypts)
         return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
 
     def long(self, S: VReg, counters: Counters) -> tuple[VReg, Text]:

@@ -23,6 +23,7 @@ from ghashgen.ir.builder import Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.cipher import add_text, rounds
+from ghashgen.kernels.gcm.parts.narrow import most_blocks
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum, to_register
 
@@ -37,6 +38,8 @@ def most_registers(kernel: GcmKernel) -> int:
 
 def most_bytes(kernel: GcmKernel) -> int:
     """Return the bytes of the longest text."""
+    if not kernel.instruction_set.masked:
+        return BLOCK_BYTES * most_blocks(kernel)
     return BLOCK_BYTES * (most_registers(kernel) * kernel.lane_count - 2)
 
 

@@ -65,6 +65,10 @@ class Text:
         """Return a place in a text."""
         return Mem(base=base, disp=offset, within=IN_TEXT)
 
+    def last_bytes(self, base: VReg) -> Mem:
+        """Return the place of the last 16 bytes that are left of a text, which has as many."""
+        return Mem(base=base, index=self.length, disp=-BLOCK_BYTES, within=IN_TEXT)
+
     def move(self, register: VReg, by: int | VReg, note: str = "") -> None:
         """Move a pointer on."""
         b = self.b
