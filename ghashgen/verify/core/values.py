@@ -11,6 +11,7 @@ refused with `UndecidedError`: `reduced` is the only way back from an integer to
 """
 
 from dataclasses import dataclass
+from itertools import permutations
 
 from ghashgen.verify.core.term import Term
 
@@ -19,6 +20,17 @@ M64 = (1 << 64) - 1
 
 class UndecidedError(Exception):
     """A comparison or an operation has no single answer for all values of the unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What is known of an unknown u together with another one, v: scale·u + of_other·v = total."""
+
+    scale: int
+    other: str
+    """The name of v."""
+    of_other: int
+    total: "Affine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,9 @@ class Affine:
     low: int
     high: int
     unknown: str
+    sum: Sum | None = None
+    """What is known of u and another unknown: of two numbers that together are at most so many,
+    where the range of each alone says less. No cut keeps a number of which that is known."""
 
     @property
     def least(self) -> int:
@@ -46,7 +61,9 @@ class Affine:
 
     def plus(self, amount: int) -> "Affine":
         """Return self + amount."""
-        return Affine(self.scale, self.offset + amount, self.low, self.high, self.unknown)
+        return Affine(
+            self.scale, self.offset + amount, self.low, self.high, self.unknown, self.sum
+        )
 
     def at(self, u: int) -> int:
         """Return the value at one u."""
@@ -96,11 +113,31 @@ def combined(a: Number, b: Number, sign: int) -> Number:
     if isinstance(b, int):
         return shift_number(a, sign * b)
     if isinstance(a, int):
-        return Affine(sign * b.scale, a + sign * b.offset, b.low, b.high, b.unknown)
+        return Affine(sign * b.scale, a + sign * b.offset, b.low, b.high, b.unknown, b.sum)
     if (a.unknown, a.low, a.high) != (b.unknown, b.low, b.high):
-        raise UndecidedError("two unknowns")
+        return _summed(a, b, sign)
     scale, offset = a.scale + sign * b.scale, a.offset + sign * b.offset
     return Affine(scale, offset, a.low, a.high, a.unknown) if scale else offset
+
+
+def _summed(a: Affine, b: Affine, sign: int) -> Affine:
+    """Return a + sign·b of two unknowns, where what is known of both together says it.
+
+    Raises:
+        UndecidedError: nothing says it.
+    """
+    for (x, first), (y, second) in permutations(((a, 1), (b, sign))):
+        known = x.sum
+        if known is None or known.other != y.unknown:
+            continue
+        for k in (1, -1):
+            if (first * x.scale, second * y.scale) == (k * known.scale, k * known.of_other):
+                return _times(known.total, k).plus(first * x.offset + second * y.offset)
+    raise UndecidedError("two unknowns")
+
+
+def _times(a: Affine, k: int) -> Affine:
+    return Affine(k * a.scale, k * a.offset, a.low, a.high, a.unknown)
 
 
 def below(a: Number, bound: int) -> bool | None:

@@ -159,7 +159,9 @@ def _advance(entry: E, meaning: Meaning[E], number: str, amount: int) -> None:
 def _kept(value: Value, renamed: Mapping[Term, Lane]) -> Value | None:
     """Return what a value is after the cut, None if it means nothing there."""
     if isinstance(value, int | Affine | Pointer):
-        return value
+        offset = value.offset if isinstance(value, Pointer) else value
+        # What is known of two unknowns is said of what they were at the entry.
+        return None if isinstance(offset, Affine) and offset.sum is not None else value
     if value in renamed:
         return renamed[value]
     return value if value.op == "caller" or of_table(value) else None

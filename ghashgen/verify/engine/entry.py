@@ -84,8 +84,9 @@ def enter(
     for index, value in enumerate(arguments[in_registers:]):
         at = above + SLOT * index
         stack.update({at + k: (value, k) for k in range(SLOT)})
-    # In one order, so that equal states have equal keys.
+    # In one order, so that equal states have equal keys; the others are the meaning's own.
     counts = {name: numbers[name] for name in function.parameters if name in numbers}
+    counts |= {name: numbers[name] for name in sorted(numbers) if name not in counts}
     entry = meaning.entry(machine, abi, counts)
     for region in buffers:
         region.cell = Content(meaning.cell(region.name), entry)

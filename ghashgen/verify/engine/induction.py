@@ -24,7 +24,7 @@ may lead to it: over the length of a loop before, with this length as unknown as
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ghashgen.verify.core.lengths import Claim
@@ -105,24 +105,11 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
     executed = _executed(prover, course)
     alike: list[Key] = []
 
-    def proved(key: Key) -> bool:
-        state = _at_each(key, claim.unknown)
-        return all(state(length) in prover.finished for length in executed) and all(
-            _within(key, part) in prover.finished
-            or (
-                part.high - part.low < FEW
-                and all(
-                    state(part.at(u)) in prover.finished for u in range(part.low, part.high + 1)
-                )
-            )
-            for part in shown
-        )
-
     def at_cut(address: int) -> bool:
         key = prover.cut(entry, address)
         if key is not None:
             passed.append(key)
-            if proved(key):
+            if _proved_at(prover, key, claim.unknown, executed, shown):
                 # So is what led here.
                 alike.extend(passed)
                 passed.clear()
@@ -141,6 +128,62 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
                 raise open_question
     prover.finished.update(alike)
     return anything
+
+
+def lead(
+    prover: Prover[E], course: Course, first: int, to: Course, by: int, shown: Sequence[Affine]
+) -> Affine:
+    """Show every number of a course from `first` on, as those of another have been shown.
+
+    One run with any of them has to lead to a state from which each number of `to`, `by` less, has
+    been proved: executed, or in one of the progressions `shown`, which must be all of the claim.
+    Returns the numbers that are shown so.
+
+    Raises:
+        Refutation: it does not.
+    """
+    claim = course.claim
+    if claim.step != 1 or to.claim != claim or not 0 <= by < first:
+        raise unsupported(f"{claim.unknown}s that lead to others which are not {by} less")
+    anything, executed = claim.above(first), _executed(prover, to)
+    if to.claim.missing(executed, shown) is not None:
+        raise unsupported(f"any {claim.unknown}: nothing was shown of some")
+    rest = {length for length in executed if length >= first - by}
+    arrived = False
+
+    def at_cut(address: int) -> bool:
+        nonlocal arrived
+        key = prover.cut(entry, address)
+        arrived = key is not None and _proved_at(prover, key, claim.unknown, rest, shown, by)
+        return arrived
+
+    with prover.judging(f"any {claim.unknown} from {first} on: "):
+        for _ in _alignments(prover):
+            entry, arrived = prover.start(course.numbers(anything)), False
+            prover.run(entry, prover.entry_address, at_cut)
+            if not arrived:
+                raise unsupported("no state from which all have been proved")
+    return anything
+
+
+def _proved_at(
+    prover: Prover[E],
+    key: Key,
+    unknown: str,
+    executed: Iterable[int],
+    shown: Iterable[Affine],
+    by: int = 0,
+) -> bool:
+    """Return whether a state has been proved where its number is `by` more than any of these."""
+    state, finished = _at_each(key, unknown), prover.finished
+    return all(state(length + by) in finished for length in executed) and all(
+        _within(key, part.plus(by)) in finished
+        or (
+            part.high - part.low < FEW
+            and all(state(part.at(u) + by) in finished for u in range(part.low, part.high + 1))
+        )
+        for part in shown
+    )
 
 
 def _within(key: Key, part: Affine) -> object:

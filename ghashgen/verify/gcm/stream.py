@@ -136,9 +136,9 @@ class Streamed(GcmMeaning):
         """Name the block of lengths, in a register."""
         m = entry.machine
         for k in vectors:
-            m.vec[k] = tuple(map(self._named, m.vec[k]))
+            m.vec[k] = tuple(map(self._length_block, m.vec[k]))
 
-    def _named(self, lane: Lane) -> Lane:
+    def _length_block(self, lane: Lane) -> Lane:
         if not isinstance(lane, Term) or lane.deps & (RAW | OPAQUE):
             return lane
         names = self.naming.variables.of(lane)

@@ -166,6 +166,8 @@ class Mul(HashMeaning):
     """mul: state = state·H."""
 
     takes: ClassVar[tuple[str, ...]] = ("table", "state")
+    holds_state: ClassVar[str] = "state"
+    """The buffer whose first 16 bytes are the state."""
 
     def __init__(self, spec: "KernelSpec", function: "FunctionSpec", cutting: bool) -> None:
         super().__init__(spec, function, cutting)
@@ -190,7 +192,9 @@ class Mul(HashMeaning):
         """
         naming = self.naming
         naming.terms.at = 0
-        register: Value = entry.machine.memory.load(Pointer("state", 0), BLOCK_BYTES)
+        register: Value = entry.machine.memory.load(
+            Pointer(self.holds_state, 0), BLOCK_BYTES
+        )
         if isinstance(register, Term):
             register = naming.terms.moves(register, naming.algebra.register)
         if isinstance(register, Term):
@@ -213,11 +217,13 @@ class Update(Mul):
     """update: the state after a message of any length, its last block padded with zeros."""
 
     takes: ClassVar[tuple[str, ...]] = ("table", "state", "input", "length")
+    number: ClassVar[str] = "length"
+    """The parameter that says how long the message is."""
     cuts = True
 
     def work(self, entry: HashEntry) -> int:
         """Return the blocks of a group, or of the message if no loop is cut."""
-        length = entry.numbers["length"]
+        length = entry.numbers[self.number]
         if self.cutting or not isinstance(length, int):
             return self.spec.blocks
         return max(self.spec.blocks, EXPONENT_BITS, length // BLOCK_BYTES)
@@ -238,7 +244,7 @@ class Update(Mul):
         return self._padded(entry, term, ("memory", "register"))
 
     def _padded(self, entry: HashEntry, term: Term, forms: tuple[str, ...]) -> Lane:
-        length = entry.numbers["length"]
+        length = entry.numbers[self.number]
         if not isinstance(length, int):
             return term
         number, present = divmod(length, BLOCK_BYTES)
@@ -257,7 +263,7 @@ class Update(Mul):
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the accumulators, and functions of the input ahead."""
-        return absorbed(entry, self.naming, lanes)
+        return absorbed(entry, self.naming, lanes, self.number)
 
     def key(self, entry: HashEntry) -> object:
         """Return what has been absorbed before each state."""

@@ -1,0 +1,516 @@
+"""What a message's next piece means: AAD here, text in `more`, of any length, from any state.
+
+docs/gcm-streams.md says it. p bytes of a block have come before, so that a piece of n bytes fills up
+to k = 16 - p of them (k = 0 where p = 0), and goes on from there as any text or AAD does:
+
+    X   = X + B(p, the bytes), and X·H if the block is full then       variable W, its product apart
+    X'  = X absorbed over what follows, a last partial block added and not multiplied
+
+What follows the begun block begins at byte 0 of its buffer, which the piece enters k bytes before:
+the begun block lies at the 16 bytes before, and the blocks behind it are blocks 1, 2, … of a piece
+of n - k bytes that began with a block. So the 16 places of p are followed one by one, each with the
+rest of the length so far unknown:
+
+    p = 0    every n, by execution and induction
+    p > 0    n <= k by execution; any other n by one run, that leads to a state where p = 0 has led
+
+Two numbers have an unknown: the length so far and n. Where their sum is compared with the most that
+there may be, what is known of it is that it is no more (`core.values.Sum`); where it is more, nothing
+is done. At the first cut all lengths in the state become any: they have been compared by then with
+what they should be, and are compared again at the return.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
+from ghashgen.verify.core.values import (
+    Affine,
+    Number,
+    Pointer,
+    Sum,
+    UndecidedError,
+    Value,
+    combined,
+    shift_number,
+)
+from ghashgen.verify.engine.behind import Behind, run_numbers
+from ghashgen.verify.engine.cut import least, of_length
+from ghashgen.verify.engine.family import Buffer, Cell, Count, Kept, Numbers, Parameter
+from ghashgen.verify.engine.induction import Course, lead, prove_longer
+from ghashgen.verify.engine.plans import Shown
+from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.gcm.named import DONE, EVERY, GREATEST, GREATEST_OTHER, REFUSED, greatest
+from ghashgen.verify.gcm.crypt import GREATEST_TEXT
+from ghashgen.verify.gcm.stream import (
+    ASSOCIATED,
+    MISPLACED,
+    NUMBER_BYTES,
+    PLACES,
+    STREAM_BYTES,
+    TEXT_BEGUN,
+    Streamed,
+    residues,
+)
+from ghashgen.verify.hash.entry import STATE, HashEntry, data_cell
+from ghashgen.verify.hash.naming import block_name
+from ghashgen.verify.hash.operations import Update
+from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.memory import STACK, Access
+
+if TYPE_CHECKING:
+    from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+
+HELD = {"aad_length": "AAD so far", "length": "text so far", "phase": "phase"}
+"""The numbers of a state (`stream.PLACES`), as they are called beside those of a call."""
+
+IN_ALL = "in all"
+"""The number that a length so far and that of a piece make together."""
+
+BEGUN, INPUT = "W", "T0"
+"""The variables of X with the bytes that the begun block has got, and of that block's bytes in the
+input: T1 is the first behind it."""
+
+SAMPLE = 32
+"""Pieces that the second line runs, each way."""
+
+ANY = {
+    place: Affine(1, 0, 0, EVERY, f"{HELD[number]}, any")
+    for number, place in PLACES.items()
+    if number != "phase"
+}
+"""What stands for a length in the state behind the first cut, by its place."""
+
+
+@dataclass
+class PieceEntry(HashEntry):
+    """An entry from a state, whose numbers are those that a call has beside its own."""
+
+    weights: dict[str, int] = field(default_factory=dict)
+    before: dict[str, Number] = field(default_factory=dict)
+    """The numbers of the state on entry, by their names in `PLACES`."""
+    length: Number = 0
+    """Bytes of the piece."""
+    place: int = 0
+    """p: the bytes that the begun block has."""
+    first: bool = True
+    """Whether nothing has been cut yet."""
+
+    @property
+    def room(self) -> int:
+        """k: the bytes that the begun block may still take."""
+        return -self.place % BLOCK_BYTES
+
+    @property
+    def taken(self) -> int:
+        """Return the bytes that it takes of the piece."""
+        return min(self.room, least(self.length))
+
+
+@dataclass(frozen=True)
+class PieceCourse(Course):
+    """An induction over a piece's length, from states of one place: `held` is the length so far."""
+
+    held: str = ""
+    """The number of the state to which the piece's length is added."""
+
+    def numbers(self, value: Number) -> Numbers:
+        """Return all numbers where the piece has a length: so much has come that it may."""
+        before, most = self.others[self.held], self.claim.bound
+        if isinstance(before, int):
+            return super().numbers(value)
+        if isinstance(value, int):
+            room = (most - value - before.offset) // before.scale
+            return {**super().numbers(value), self.held: replace(before, high=room)}
+        # scale·u + scale'·v is what they make in all, less what has no unknown.
+        total = Affine(1, 0, 0, most, IN_ALL)
+        rest = total.plus(-before.offset - value.offset)
+        known = Sum(before.scale, value.unknown, value.scale, rest)
+        return {**super().numbers(value), self.held: replace(before, sum=known)}
+
+
+class Piece(Streamed, Update):
+    """What is common to AAD and text."""
+
+    holds_state = "stream"
+    meetings = True
+    repeats = False
+    phases: ClassVar[tuple[int, ...]]
+    """From which a piece may come."""
+    steps: ClassVar[bool]
+    """Whether it is text: the counter and the keystream go on."""
+
+    @property
+    def most(self) -> int:
+        """Return the most bytes that there may be in all."""
+        return GREATEST[self.number]
+
+    @property
+    def source(self) -> str:
+        """Return the buffer that is read."""
+        return "input" if self.steps else "aad"
+
+    # The entry.
+
+    def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> PieceEntry:
+        """Return the entry, the begun block's bytes before the beginning of the buffers."""
+        before = {name: numbers.pop(held) for name, held in HELD.items()}
+        self.held = before
+        for name, number in before.items():
+            at = PLACES[name]
+            machine.memory.written["stream"].update(
+                {at + k: (number, k) for k in range(NUMBER_BYTES)}
+            )
+        entry = PieceEntry(machine, abi, numbers, before=before, length=numbers[self.number])
+        if self.status(entry) != DONE:
+            return entry
+        begun = before[self.number]
+        entry.place = (begun if isinstance(begun, int) else begun.offset) % BLOCK_BYTES
+        self._enter_before(entry)
+        if entry.place:
+            full = least(entry.length) >= entry.room
+            entry.weights = {BEGUN: -1 if full else 0}
+        else:
+            entry.weights = {STATE: -1 if self.closes(entry) else 0}
+        return entry
+
+    def closes(self, entry: PieceEntry) -> bool:
+        """Return whether a block of AAD has begun that text pads."""
+        return False
+
+    def _enter_before(self, entry: PieceEntry) -> None:
+        """Let the buffers begin behind the begun block."""
+        room = entry.room
+        if not room:
+            return
+        m = entry.machine
+        names = of_length(self, self.number)
+        entry.numbers[self.number] = shift_number(entry.length, -room)
+        for name in names:
+            region = m.memory.regions[name]
+            region.low, region.size = -room, entry.numbers[self.number]
+
+        def moved(value: Value) -> Value:
+            if isinstance(value, Pointer) and value.region in names:
+                return Pointer(value.region, shift_number(value.offset, -room))
+            return value
+
+        for k, value in enumerate(m.gpr):
+            m.gpr[k] = moved(value)
+        stack, same = m.memory.written[STACK], dict[int, Value]()
+        for offset, (value, k) in list(stack.items()):
+            stack[offset] = (same.setdefault(id(value), moved(value)), k)
+
+    def status(self, entry: PieceEntry) -> int:
+        """Return what the call has to return.
+
+        Raises:
+            UndecidedError: that depends on an unknown.
+        """
+        phase = entry.before["phase"]
+        if phase not in self.phases:
+            if isinstance(phase, Affine) and any(phase.least <= k <= phase.greatest for k in (1, 2)):
+                raise UndecidedError("a phase that may be one or another")
+            return MISPLACED
+        total = combined(entry.before[self.number], entry.length, 1)
+        if least(total) > self.most:
+            return REFUSED
+        if greatest(total) > self.most:
+            raise UndecidedError("a length that is refused for some values only")
+        return DONE
+
+    def input_cell(self, entry: HashEntry, index: int) -> Lane | None:
+        """Return block `index` + 1 of the input, from 0 on."""
+        if index == -1:
+            return self.terms.variable(INPUT)
+        return self.next_cell(entry, index)
+
+    def next_cell(self, entry: HashEntry, index: int) -> Lane | None:
+        """Return a block behind the begun one."""
+        raise NotImplementedError
+
+    # Names.
+
+    def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
+        """Name X with the bytes of the begun block, and the blocks behind it."""
+        assert isinstance(entry, PieceEntry)
+        if entry.first and entry.place:
+            m = entry.machine
+            for k in vectors:
+                m.vec[k] = tuple(self._begun(entry, lane) for lane in m.vec[k])
+        self.named(entry, vectors)
+
+    def named(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
+        """Name what is behind the begun block."""
+        Update.written(self, entry, vectors)
+
+    def _begun(self, entry: PieceEntry, lane: Lane) -> Lane:
+        if not isinstance(lane, Term) or lane.deps & (RAW | OPAQUE):
+            return lane
+        names = self.naming.variables.of(lane)
+        if STATE not in names or INPUT not in names:
+            return lane
+        wanted = variable(STATE) ^ self.absorbed_bytes(entry)
+        return self.terms.variable(BEGUN) if self.terms.try_form(lane) == wanted else lane
+
+    def absorbed_bytes(self, entry: PieceEntry) -> Form:
+        """Return B(p, S) of the begun block, in a register."""
+        ones = (1 << 8 * entry.taken) - 1 << 8 * entry.place
+        return self.begun_block().mask(ones).moves(self.naming.algebra.register, 128)
+
+    def begun_block(self) -> Form:
+        """Return the begun block as it is hashed, in memory."""
+        return variable(INPUT)
+
+    # Cuts.
+
+    def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
+        """Return what is kept; behind the first cut nobody knows what the state's lengths were."""
+        assert isinstance(entry, PieceEntry)
+        if self.status(entry) != DONE or (entry.first and not self._begun_right(entry)):
+            return None
+        kept = self.behind_begun(entry, lanes)
+        if kept is None or not entry.first:
+            return kept
+        entry.first = False
+        memory = entry.machine.memory
+        for at, anything in ANY.items():
+            memory.written["stream"].update({at + k: (anything, k) for k in range(NUMBER_BYTES)})
+        for name in of_length(self, self.number):
+            memory.regions[name].low = 0
+            written = memory.written[name]
+            for k in [k for k in written if k < 0]:
+                del written[k]
+        return kept
+
+    def behind_begun(self, entry: PieceEntry, lanes: list[Term]) -> Kept | None:
+        """Return what is kept of what is behind the begun block."""
+        return super().carried(entry, lanes)
+
+    def _begun_right(self, entry: PieceEntry) -> bool:
+        """Return whether the begun block has been dealt with, and the state's numbers."""
+        if least(entry.length) < max(entry.room, 1):
+            return False
+        return self._wrong_number(entry) is None and self.begun_written(entry)
+
+    def begun_written(self, entry: PieceEntry) -> bool:
+        """Return whether what is to be written of the begun block is."""
+        return True
+
+    def numbers_after(self, entry: PieceEntry) -> dict[str, Number]:
+        """Return the numbers of the state that the call leaves."""
+        after = dict(entry.before)
+        after[self.number] = combined(after[self.number], entry.length, 1)
+        if self.steps:
+            after["phase"] = TEXT_BEGUN
+        if not entry.first:
+            after |= {name: ANY[at] for name, at in PLACES.items() if at in ANY}
+        return after
+
+    def _wrong_number(self, entry: PieceEntry) -> str | None:
+        """Return the first number in the state that is not what it should be, None if none is."""
+        written = entry.machine.memory.written["stream"]
+        for name, wanted in self.numbers_after(entry).items():
+            at = PLACES[name]
+            found = [written.get(at + k) for k in range(NUMBER_BYTES)]
+            if any(one is None or one[0] != wanted or one[1] != k for k, one in enumerate(found)):
+                return name
+        return None
+
+    def key(self, entry: HashEntry) -> object:
+        """Return what has been absorbed before each state; the state's numbers are in memory."""
+        assert isinstance(entry, PieceEntry)
+        return super().key(entry), entry.first
+
+    # The return.
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the status, the state and what is written.
+
+        Raises:
+            Refutation: one of them differs.
+        """
+        assert isinstance(entry, PieceEntry)
+        status = self.status(entry)
+        prover.check_result(entry, status, "the status")
+        if status != DONE or (entry.first and entry.length == 0):
+            self.untouched(entry)
+            return
+        wrong = self._wrong_number(entry)
+        if wrong is not None:
+            raise Refutation(Category.FUNCTION, f"{HELD[wrong]}, in the state, is wrong")
+        self.check_rest(prover, entry)
+        left = entry.numbers[self.number]
+        if not isinstance(left, int):
+            raise unsupported("what is left of a piece is not known")
+        whole, part = divmod(max(left, 0), BLOCK_BYTES)
+        blocks = {block_name(j + 1): j for j in range(whole + bool(part))}
+        self.check_state(prover, entry, entry.weights | blocks, whole)
+
+    def untouched(self, entry: HashEntry) -> None:
+        """Require that nothing was written.
+
+        Raises:
+            Refutation: something was.
+        """
+        assert isinstance(entry, PieceEntry)
+        self.held = entry.before
+        super().untouched(entry)
+        if any(entry.machine.memory.written[name] for name in of_length(self, self.number)):
+            raise Refutation(Category.FUNCTION, "a text is written, though the call does nothing")
+
+    def check_rest(self, prover: Prover[HashEntry], entry: PieceEntry) -> None:
+        """Compare what is neither X nor a number: of AAD nothing else changes."""
+        self.kept(entry, range(BLOCK_BYTES, PLACES["aad_length"]))
+        self.kept(entry, range(PLACES["phase"] + NUMBER_BYTES, STREAM_BYTES))
+
+    def kept(self, entry: PieceEntry, places: Iterable[int]) -> None:
+        """Require that bytes of the state were not written.
+
+        Raises:
+            Refutation: one was.
+        """
+        written = entry.machine.memory.written["stream"]
+        for k in places:
+            if k in written:
+                raise Refutation(
+                    Category.FUNCTION, f"byte {k} of the state is written, which stays as it was"
+                )
+
+    # Plans.
+
+    def _every_length(
+        self, prover: Prover[HashEntry], lengths: Iterable[int] | None, parts: int
+    ) -> Shown:
+        """Prove it for every piece, from every state.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        aligned, *others = self.courses()
+        if lengths is not None:
+            chosen = sorted(set(lengths))
+            for course in (aligned, *others):
+                for length in chosen:
+                    prover.prove(course.numbers(length))
+            return Shown(((f"{len(chosen)} chosen", "execution"),))
+        # What is wrong of a few is told as what it is.
+        alone: Prover[HashEntry] = Prover(
+            prover.image, prover.statement, prover.function, cutting=False
+        )
+        try:
+            for numbers in self._few():
+                alone.prove(numbers)
+        finally:
+            alone.meaning.terms.clear()
+        for numbers in self.refusals():
+            prover.prove(numbers)
+        group = BLOCK_BYTES * self.gcm.blocks
+        for length in (*range(group + 2 * BLOCK_BYTES), 2 * group, 3 * group):
+            prover.prove(aligned.numbers(length))
+        shown = prove_longer(prover, aligned)
+        for course in others:
+            begun = course.others[course.held]
+            place = (begun if isinstance(begun, int) else begun.offset) % BLOCK_BYTES
+            room = -place % BLOCK_BYTES
+            for length in range(room + 1):
+                prover.prove(course.numbers(length))
+            lead(prover, course, room + 1, aligned, room, shown)
+        return Shown((("every piece, from every state", "induction"),), self._behind(prover))
+
+    def courses(self) -> Sequence[PieceCourse]:
+        """Return the states that a piece may come to, as inductions: the first is at place 0."""
+        raise NotImplementedError
+
+    def course(self, others: Numbers) -> PieceCourse:
+        """Return the pieces that may come to a state."""
+        claim, group = Claim(1, self.most, self.number), BLOCK_BYTES * self.gcm.blocks
+        return PieceCourse(claim, group, others, HELD[self.number])
+
+    def refusals(self) -> Iterator[Numbers]:
+        """Yield the numbers of calls that are refused: too long a piece, then no such message."""
+        raise NotImplementedError
+
+    def too_long(self, state: Numbers, so_far: Number) -> Numbers:
+        """Return a call with more than may be added to what has come."""
+        length = Affine(1, 0, 1, EVERY, self.number)
+        if isinstance(so_far, int):
+            length = replace(length, low=self.most + 1 - so_far)
+        else:
+            total = Affine(1, 0, self.most + 1, self.most + EVERY, IN_ALL)
+            so_far = replace(so_far, sum=Sum(1, self.number, 1, total))
+        return {**state, HELD[self.number]: so_far, self.number: length}
+
+    def misplaced(self, phases: Iterable[Number]) -> Iterator[Numbers]:
+        """Yield calls with any numbers in a phase in which they may not come."""
+        anything = {held: Affine(1, 0, 0, EVERY, held) for held in HELD.values()}
+        length = Affine(1, 0, 0, EVERY, self.number)
+        for phase in phases:
+            yield {**anything, HELD["phase"]: phase, self.number: length}
+
+    def _few(self) -> list[Numbers]:
+        courses = self.courses()
+        lengths = (1, 5, 16, 17, 40)
+        return [c.numbers(n) for c in (courses[0], courses[3], courses[-1]) for n in lengths]
+
+    def _behind(self, prover: Prover[HashEntry]) -> Behind:
+        drawn = random.Random(prover.function.symbol)
+        most = 2 * BLOCK_BYTES * self.gcm.blocks + 2 * BLOCK_BYTES
+        courses = self.courses()
+        sample = [drawn.choice(courses).numbers(drawn.randrange(most)) for _ in range(SAMPLE)]
+        return run_numbers(prover, "piece", sample)
+
+
+NO_MESSAGE: tuple[Number, ...] = (0, Affine(1, 0, TEXT_BEGUN + 1, EVERY, HELD["phase"]))
+"""Phases of what is no message."""
+
+
+class Aad(Piece):
+    """aad: X absorbs the bytes."""
+
+    takes: ClassVar[tuple[str, ...]] = ("table", "stream", "aad", "aad_length")
+    number = "aad_length"
+    phases = (ASSOCIATED,)
+    steps = False
+
+    def every_parameter(self) -> dict[str, Parameter]:
+        """Return what the parameters of functions are, by name."""
+        aad = Buffer(Access.READ, self.number)
+        return {**super().every_parameter(), "aad": aad, self.number: Count()}
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry."""
+        return {**super().every_cell(), "aad": self.input_cell}
+
+    def next_cell(self, entry: HashEntry, index: int) -> Lane | None:
+        """Return a block behind the begun one."""
+        return data_cell(entry, self.naming, index, self.number)
+
+    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        """Prove it for every piece, from every state.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        return self._every_length(prover, lengths, 0)
+
+    def courses(self) -> Sequence[PieceCourse]:
+        """Return the states that a piece may come to, by what the block has."""
+        held = HELD["aad_length"]
+        return [
+            self.course({held: begun, HELD["length"]: 0, HELD["phase"]: ASSOCIATED})
+            for _, begun in residues(held, 0, GREATEST_OTHER)
+        ]
+
+    def refusals(self) -> Iterator[Numbers]:
+        """Yield the numbers of calls that are refused."""
+        state = {HELD["length"]: 0, HELD["phase"]: ASSOCIATED}
+        yield self.too_long(state, Affine(1, 0, 0, GREATEST_OTHER, HELD["aad_length"]))
+        yield from self.misplaced((*NO_MESSAGE, TEXT_BEGUN))
