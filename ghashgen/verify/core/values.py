@@ -61,9 +61,7 @@ class Affine:
 
     def plus(self, amount: int) -> "Affine":
         """Return self + amount."""
-        return Affine(
-            self.scale, self.offset + amount, self.low, self.high, self.unknown, self.sum
-        )
+        return Affine(self.scale, self.offset + amount, self.low, self.high, self.unknown, self.sum)
 
     def at(self, u: int) -> int:
         """Return the value at one u."""

@@ -1,22 +1,21 @@
-"""What a message's next piece of text means: encrypt_more and decrypt_more (`pieces` has the frame).
+"""What a message's next piece of text means: encrypt_more and decrypt_more, in `pieces`' frame.
 
-The begun block meets the last k bytes of the keystream that the state keeps, what follows the blocks
-E_K(N), E_K(N + 1), … as in `crypt`. What is left in the state: the counter stepped on by the blocks
-that have begun, and the keystream of the last one, if it is not full. The first text behind AAD that
-ends inside a block pads that block: X·H, and p = 0.
+The begun block meets the last k bytes of the keystream that the state keeps, what follows the
+blocks E_K(N), E_K(N + 1), … as in `crypt`. What is left in the state: the counter stepped on by the
+blocks that have begun, and the keystream of the last one, if it is not full. The first text behind
+AAD that ends inside a block pads that block: X·H, and p = 0.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer
-from ghashgen.verify.engine.cut import least
-from ghashgen.verify.engine.family import Buffer, Cell, Kept, Numbers, Parameter
+from ghashgen.verify.engine.family import Cell, Kept, Numbers
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.counter import COUNTER_BYTES, counter_block
@@ -29,6 +28,7 @@ from ghashgen.verify.gcm.pieces import (
     Piece,
     PieceCourse,
     PieceEntry,
+    place_of,
 )
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,
@@ -71,9 +71,8 @@ class More(Piece, Crypt):
 
     def closes(self, entry: PieceEntry) -> bool:
         """Return whether a block of AAD has begun that text pads."""
-        aad = entry.before["aad_length"]
-        begun = aad if isinstance(aad, int) else aad.offset
-        return entry.before["phase"] == ASSOCIATED and begun % BLOCK_BYTES != 0
+        aad, phase = entry.before["aad_length"], entry.before["phase"]
+        return phase == ASSOCIATED and place_of(aad) != 0
 
     # The begun block.
 
@@ -171,7 +170,7 @@ class More(Piece, Crypt):
     def refusals(self) -> Iterator[Numbers]:
         """Yield the numbers of calls that are refused."""
         aad = Affine(1, 0, 0, GREATEST_OTHER, HELD["aad_length"])
-        begun = {HELD["aad_length"]: aad, HELD["phase"]: TEXT_BEGUN}
+        begun: Numbers = {HELD["aad_length"]: aad, HELD["phase"]: TEXT_BEGUN}
         yield self.too_long(begun, Affine(1, 0, 1, GREATEST_TEXT, HELD["length"]))
         yield self.too_long({**begun, HELD["phase"]: ASSOCIATED}, 0)
         yield from self.misplaced(NO_MESSAGE)

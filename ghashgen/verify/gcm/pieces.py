@@ -1,7 +1,7 @@
 """What a message's next piece means: AAD here, text in `more`, of any length, from any state.
 
-docs/gcm-streams.md says it. p bytes of a block have come before, so that a piece of n bytes fills up
-to k = 16 - p of them (k = 0 where p = 0), and goes on from there as any text or AAD does:
+docs/gcm-streams.md says it. p bytes of a block have come before, so that a piece of n bytes fills
+up to k = 16 - p of them (k = 0 where p = 0), and goes on from there as any text or AAD does:
 
     X   = X + B(p, the bytes), and X·H if the block is full then       variable W, its product apart
     X'  = X absorbed over what follows, a last partial block added and not multiplied
@@ -14,16 +14,16 @@ rest of the length so far unknown:
     p = 0    every n, by execution and induction
     p > 0    n <= k by execution; any other n by one run, that leads to a state where p = 0 has led
 
-Two numbers have an unknown: the length so far and n. Where their sum is compared with the most that
-there may be, what is known of it is that it is no more (`core.values.Sum`); where it is more, nothing
-is done. At the first cut all lengths in the state become any: they have been compared by then with
-what they should be, and are compared again at the return.
+Two numbers have an unknown: the length so far and n. Where their sum is compared with the most
+that there may be, what is known of it is that it is no more (`core.values.Sum`); where it is more,
+nothing is done. At the first cut all lengths in the state become any: they have been compared by
+then with what they should be, and are compared again at the return.
 """
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
@@ -47,7 +47,6 @@ from ghashgen.verify.engine.induction import Course, lead, prove_longer
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.named import DONE, EVERY, GREATEST, GREATEST_OTHER, REFUSED, greatest
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,
     MISPLACED,
@@ -64,9 +63,6 @@ from ghashgen.verify.hash.operations import Update
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
 from ghashgen.verify.x86_64.memory import STACK, Access
-
-if TYPE_CHECKING:
-    from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 
 HELD = {"aad_length": "AAD so far", "length": "text so far", "phase": "phase"}
 """The numbers of a state (`stream.PLACES`), as they are called beside those of a call."""
@@ -171,8 +167,7 @@ class Piece(Streamed, Update):
         entry = PieceEntry(machine, abi, numbers, before=before, length=numbers[self.number])
         if self.status(entry) != DONE:
             return entry
-        begun = before[self.number]
-        entry.place = (begun if isinstance(begun, int) else begun.offset) % BLOCK_BYTES
+        entry.place = place_of(before[self.number])
         self._enter_before(entry)
         if entry.place:
             full = least(entry.length) >= entry.room
@@ -216,7 +211,9 @@ class Piece(Streamed, Update):
         """
         phase = entry.before["phase"]
         if phase not in self.phases:
-            if isinstance(phase, Affine) and any(phase.least <= k <= phase.greatest for k in (1, 2)):
+            if isinstance(phase, Affine) and any(
+                phase.least <= k <= phase.greatest for k in (1, 2)
+            ):
                 raise UndecidedError("a phase that may be one or another")
             return MISPLACED
         total = combined(entry.before[self.number], entry.length, 1)
@@ -401,12 +398,11 @@ class Piece(Streamed, Update):
                 for length in chosen:
                     prover.prove(course.numbers(length))
             return Shown(((f"{len(chosen)} chosen", "execution"),))
-        # What is wrong of a few is told as what it is.
         alone: Prover[HashEntry] = Prover(
             prover.image, prover.statement, prover.function, cutting=False
         )
         try:
-            for numbers in self._few():
+            for numbers in self.few():
                 alone.prove(numbers)
         finally:
             alone.meaning.terms.clear()
@@ -417,9 +413,7 @@ class Piece(Streamed, Update):
             prover.prove(aligned.numbers(length))
         shown = prove_longer(prover, aligned)
         for course in others:
-            begun = course.others[course.held]
-            place = (begun if isinstance(begun, int) else begun.offset) % BLOCK_BYTES
-            room = -place % BLOCK_BYTES
+            room = -place_of(course.others[course.held]) % BLOCK_BYTES
             for length in range(room + 1):
                 prover.prove(course.numbers(length))
             lead(prover, course, room + 1, aligned, room, shown)
@@ -455,10 +449,27 @@ class Piece(Streamed, Update):
         for phase in phases:
             yield {**anything, HELD["phase"]: phase, self.number: length}
 
-    def _few(self) -> list[Numbers]:
-        courses = self.courses()
-        lengths = (1, 5, 16, 17, 40)
-        return [c.numbers(n) for c in (courses[0], courses[3], courses[-1]) for n in lengths]
+    def few(self) -> Iterator[Numbers]:
+        """Yield some calls from states of which all is known.
+
+        What is wrong of one of them is told as what it is.
+        """
+        for k, course in enumerate(self.courses()):
+            known = {
+                held: number if isinstance(number, int) else number.at(number.low + 2)
+                for held, number in course.others.items()
+            }
+            for length in (1, 5, 16, 17, 40) if k % 5 == 0 else (1,):
+                yield {**known, self.number: length}
+            if k == 1:
+                yield from self._around(known)
+
+    def _around(self, state: Numbers) -> Iterator[Numbers]:
+        """Yield calls just inside and outside of what may be."""
+        for length in (5, 6, (1 << 32) + 5, EVERY):
+            yield {**state, HELD[self.number]: self.most - 5, self.number: length}
+        for phase in (0, TEXT_BEGUN + 1, *({ASSOCIATED, TEXT_BEGUN} - {*self.phases})):
+            yield {**state, HELD["length"]: 20, HELD["phase"]: phase, self.number: 1}
 
     def _behind(self, prover: Prover[HashEntry]) -> Behind:
         drawn = random.Random(prover.function.symbol)
@@ -466,6 +477,19 @@ class Piece(Streamed, Update):
         courses = self.courses()
         sample = [drawn.choice(courses).numbers(drawn.randrange(most)) for _ in range(SAMPLE)]
         return run_numbers(prover, "piece", sample)
+
+
+def place_of(so_far: Number) -> int:
+    """Return how many bytes of its last block so many bytes are, 0 if it is full.
+
+    Raises:
+        UndecidedError: that depends on the unknown.
+    """
+    if isinstance(so_far, int):
+        return so_far % BLOCK_BYTES
+    if so_far.scale % BLOCK_BYTES:
+        raise UndecidedError("a length so far of which the bytes of a begun block are not known")
+    return so_far.offset % BLOCK_BYTES
 
 
 NO_MESSAGE: tuple[Number, ...] = (0, Affine(1, 0, TEXT_BEGUN + 1, EVERY, HELD["phase"]))

@@ -192,9 +192,7 @@ class Mul(HashMeaning):
         """
         naming = self.naming
         naming.terms.at = 0
-        register: Value = entry.machine.memory.load(
-            Pointer(self.holds_state, 0), BLOCK_BYTES
-        )
+        register: Value = entry.machine.memory.load(Pointer(self.holds_state, 0), BLOCK_BYTES)
         if isinstance(register, Term):
             register = naming.terms.moves(register, naming.algebra.register)
         if isinstance(register, Term):

@@ -1,0 +1,310 @@
+"""The proof of a message's next piece: every set, both conventions, planted faults and designs."""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.proofs import statement
+from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.target import target
+from ghashgen.output.artefact import make
+from ghashgen.support.toolchain import assemble_text
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.values import Affine, Sum, UndecidedError, add, subtract
+from ghashgen.verify.gcm import pieces
+from ghashgen.verify.gcm.spec import GcmFunction
+from ghashgen.verify.hash.difference import explain
+from ghashgen.verify.prove import THEOREMS, Proof, prove_object
+
+AAD, ENCRYPT, DECRYPT = PIECES = ("aad", "encrypt_more", "decrypt_more")
+
+KERNELS = (
+    (GcmKernel(128, "sse", "karatsuba", "shift-xor", 4, streams=True, wipe=True), "win64"),
+    (GcmKernel(192, "avx", "winograd", "clmul1", 3, streams=True), "sysv"),
+    (GcmKernel(256, "avx2", "winograd", "clmul1", 4, streams=True, order="natural"), "win64"),
+    (GcmKernel(128, "avx512vl", "k", "clmul1", 2, streams=True, messages=False), "sysv"),
+    (GcmKernel(256, "avx512", "winograd", "clmul1", 4, streams=True, wipe=True), "sysv"),
+)
+AVX = GcmKernel(128, "avx", "winograd", "clmul1", 2, streams=True, messages=False)
+
+
+@cache
+def text_of(kernel: GcmKernel, abi: str) -> str:
+    return make(kernel, target(abi, "elf64"), find_nasm()).text
+
+
+def proved(kernel: GcmKernel, text: str, functions: tuple[str, ...], abi: str = "sysv") -> Proof:
+    """The proof of some functions: the statement of the same kernel with these alone."""
+    stated = statement(replace(kernel, streams=False), kernel.name, abi)
+    known = functions_of(kernel)
+    chosen = tuple(
+        GcmFunction(name, f"{kernel.name}_{name}", known[name].roles) for name in functions
+    )
+    elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
+    proof = prove_object(elf, replace(stated, functions=chosen))
+    explain(proof.refutation)
+    return proof
+
+
+@pytest.mark.parametrize(
+    ("kernel", "abi"), KERNELS, ids=lambda value: getattr(value, "name", value)
+)
+def test_pieces_are_proved_from_every_state(kernel: GcmKernel, abi: str) -> None:
+    proof = proved(kernel, text_of(kernel, abi), PIECES, abi)
+    assert proof.refutation is None, proof.report()
+    wanted = {*THEOREMS, *(["wipe"] if kernel.wipe else [])}
+    for name in PIECES:
+        found = [t for t in proof.theorems if t.symbol.endswith(name)]
+        assert {theorem.what for theorem in found} == wanted
+        ways = {method.partition(", ")[2] for theorem in found if (method := theorem.method)}
+        assert ways == ({""} if name == AAD else {"apart", "in place"})
+
+
+def changed(function: str, old: str, new: str, nth: int = 0) -> str:
+    """The kernel's text, one place behind the label of a function changed; NAME is the kernel's."""
+    head, label, tail = text_of(AVX, "sysv").partition(f"\n{AVX.name}_{function}:\n")
+    pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>\\w+)", re.escape(old.replace("NAME", AVX.name)))
+    match = list(re.finditer(pattern, tail))[nth]
+    assert match.start() < tail.index("\n.end:"), old
+    fresh = new.replace("NAME", AVX.name).format(**match.groupdict())
+    return head + label + tail[: match.start()] + fresh + tail[match.end() :]
+
+
+def refused(function: str, old: str, new: str, nth: int = 0) -> str:
+    proof = proved(AVX, changed(function, old, new, nth), (function,))
+    assert isinstance(proof.refutation, Refutation), "it is proved"
+    return f"{proof.refutation.category}: {proof.refutation}"
+
+
+OF_AAD = {
+    "a piece at the block's first byte": (
+        "vpshufb     xmm0, xmm0, xmm1", "nop", "function: .*the state is wrong",
+    ),
+    "a full block is not multiplied": (
+        "jne         .store", "jmp .blocks", "function: .*the state is wrong",
+    ),
+    "places from 8 on are forgotten": (
+        "and         r8, 0x0f", "and r8, 0x07", "function: .*the state is wrong",
+    ),
+    "a piece that fills the block moves on by 16": (
+        "lea         rdx, [rdx + r9]", "lea rdx, [rdx + 16]", "memory: .*aad that end",
+    ),
+    "a byte behind the piece": (
+        "vmovq       xmm1, [rdx + r9 - 8]", "vmovq xmm1, [rdx + r9 - 7]", "function: .*the last",
+    ),
+    "a comparison in 32 bits": (
+        "cmp         rcx, rax", "cmp ecx, eax", "a length that may wrap|the status is wrong",
+    ),
+    "signed": ("ja          .refused", "jg .refused", "the status is wrong|depends on the unknown"),
+    "the most, less a byte": (
+        "mov         rax, 2305843009213693951", "mov rax, 2305843009213693950",
+        "function: .*the status is wrong",
+    ),
+    "a byte too much": (
+        "mov         rax, 2305843009213693951", "mov rax, 2305843009213693952",
+        "function: .*the status is wrong",
+    ),
+    "what just fits is refused": (
+        "ja          .refused", "jae .refused", "function: .*the status is wrong",
+    ),
+    "the length is not stored": (
+        "mov         [rsi + 64], rax", "", "function: .*AAD so far, in the state, is wrong",
+    ),
+    "the length is that of text": (
+        "mov         [rsi + 64], rax", "mov [rsi + 72], rax", "function: .*AAD so far",
+    ),
+    "a state without a message": (
+        "cmp         rax, 0x00", "cmp rax, 0x07", "function: .*the status is wrong",
+    ),
+    "AAD behind text": ("jne         .misplaced", "", "function: .*the status is wrong"),
+    "the last bytes change": (
+        "mov         r8, [rsi + 64]", "mov r8, [rsi + 64]\n mov [rsi + 88], rcx",
+        "function: .*byte 88 of the state|something is written",
+    ),
+    "no bytes are a piece": ("je          .done", "", "function: .*something is written"),
+    "X where the counter is": (
+        "vmovdqu     [rsi], xmm", "vmovdqu [rsi + 16], xmm", "function: .*byte 16 of the state",
+    ),
+    "a branch on X": (
+        "cmp         r8, 0x00", "mov rax, [rsi]\n cmp rax, 0\n je .q\n.q:\n cmp r8, 0x00",
+        "constant-time: ",
+    ),
+}  # fmt: skip
+"""What is replaced by what in `aad`, and what the refusal says."""
+
+OF_TEXT = {
+    "the keystream from the block's first byte on": (
+        "vpshufb     xmm2, xmm2, xmm3", "nop", "function: .*the begun block's part of the output",
+    ),
+    "the keystream from a byte further on": (
+        "add         rax, 0x70", "add rax, 0x71", "function: .*the begun block's part",
+    ),
+    "a full block is not multiplied": (".full:", ".full:\n jmp .blocks", "the state is wrong|end"),
+    "a full block is not multiplied if more follows": (
+        ".full:", ".full:\n cmp r8, 0\n jne .blocks", "function: .*the state is wrong",
+    ),
+    "the counter is not stored": (
+        "vmovdqu     [rsi + 16], xmm", "vmovdqu [rsi + 32], xmm", "function: .*the counter block",
+    ),
+    "the counter goes on by one for two": (
+        "NAME_blocks_2]", "NAME_one]", "function: .*block 3 of the output is wrong",
+    ),
+    "the keystream is not kept": (
+        "vmovdqu     [rsi + 48], xmm", "vmovdqu [rsi + 32], xmm", "function: .*keystream that is",
+    ),
+    "the keystream is kept of whole blocks too": (
+        "and         r8, -16", "and r8, -16\n vmovdqu [rsi + 48], xmm1",
+        "function: .*the keystream that is kept",
+    ),
+    "places from 8 on are forgotten": (
+        "and         r10, 0x0f", "and r10, 0x07", "function: .*the begun block's part",
+    ),
+    "the phase stays": ("mov         [rsi + 80], rax", "", "function: .*phase, in the state"),
+    "AAD is not padded": (
+        "and         rax, 0x0f", "and rax, 0x00", "function: .*the state is wrong",
+    ),
+    "AAD is padded always": (
+        "je          .blocks", "", "the state is wrong|no state from which|depends|with an unknown",
+    ),
+    "AAD of 8 bytes is not padded": (
+        "and         rax, 0x0f", "and rax, 0x07", "function: .*the state is wrong",
+    ),
+    "text decides on AAD's end": ("[rsi + 64]", "[rsi + 72]", "function: .*the state is wrong"),
+    "so far in 32 bits": (
+        "mov         r10, [rsi + 72]", "mov r10d, [rsi + 72]", "function: .*text so far",
+    ),
+    "the sum in 32 bits": (
+        "lea         r9, [r10 + r8]", "lea r9d, [r10 + r8]", "function: .*text so far",
+    ),
+    "a comparison in 32 bits": (
+        "cmp         r8, r9", "cmp r8d, r9d", "a length that may wrap|the status is wrong",
+    ),
+    "the most, and a byte": (
+        "mov         r9, 68719476704", "mov r9, 68719476705", "function: .*the status is wrong",
+    ),
+    "a phase of 3": ("cmp         rax, 0x03", "cmp rax, 0x04", "function: .*the status is wrong"),
+    "the length is not less": ("sub         r8, r9", "", "memory: "),
+    "in does not move on": (
+        "lea         rdx, [rdx + r9]", "", "function: .*block 1 of the output is wrong",
+    ),
+    "out does not move on": (
+        "lea         rcx, [rcx + r9]", "", "memory: .*output that are written already",
+    ),
+    "16 bytes go into a begun block": (
+        ".filling_stored_8:", ".filling_stored_8:\n vmovdqu [rcx], xmm3", "memory: .*beyond it",
+    ),
+    "AAD is forgotten behind the loop": (
+        "vmovdqu     [rsi + 16], xmm",
+        "mov rax, 0\n mov [rsi + 64], rax\n vmovdqu [rsi + 16], xmm",
+        "function: .*AAD so far, in the state",
+    ),
+    "text counts twice behind the loop": (
+        "vmovdqu     [rsi + 16], xmm",
+        "mov rax, [rsi + 72]\n add rax, 16\n mov [rsi + 72], rax\n vmovdqu [rsi + 16], xmm",
+        "function: .*text so far, in the state",
+    ),
+    "what has come decides behind the loop": (
+        "vmovdqu     [rsi + 16], xmm",
+        "mov rax, [rsi + 72]\n and rax, 15\n cmp rax, 3\n jne .q\n mov rax, 0\n"
+        " mov [rsi + 64], rax\n.q:\n vmovdqu [rsi + 16], xmm",
+        "with an unknown|in the state, is wrong",
+    ),
+    "X of the entry is added at the end": (
+        ".store:", ".store:\n vpxor xmm0, xmm0, [rsi]", "the state is wrong|depends on",
+    ),
+    "wrong from 2^20 bytes on": (
+        "mov         [rsi + 72], r9",
+        "mov [rsi + 72], r9\n cmp r8, 1048576\n jb .q\n mov qword [rsi + 72], 0\n.q:",
+        "depends on the unknown|text so far",
+    ),
+    "wrong at place 13 if more than 3 come": (
+        "cmp         rax, 0x10",
+        "cmp r10, 13\n jne .q\n cmp r8, 4\n jb .q\n vpxor xmm0, xmm0, xmm1\n.q:\n cmp rax, 0x10",
+        "depends on the unknown|the state is wrong",
+    ),
+}  # fmt: skip
+"""Likewise in both functions of text."""
+
+
+@pytest.mark.parametrize("fault", OF_AAD)
+def test_a_fault_in_aad_is_refused(fault: str) -> None:
+    old, new, words = OF_AAD[fault]
+    assert re.search(words, said := refused(AAD, old, new)), said
+
+
+@pytest.mark.parametrize("function", [ENCRYPT, DECRYPT])
+@pytest.mark.parametrize("fault", OF_TEXT)
+def test_a_fault_in_text_is_refused(fault: str, function: str) -> None:
+    old, new, words = OF_TEXT[fault]
+    assert re.search(words, said := refused(function, old, new)), said
+
+
+def test_what_was_refused_is_proved_where_it_is_right() -> None:
+    assert proved(AVX, text_of(AVX, "sysv"), PIECES).proved
+    twins = (
+        # As what is forgotten, or counts twice, behind the loop.
+        (ENCRYPT, "mov rax, [rsi + 64]\n mov [rsi + 64], rax\n vmovdqu [rsi + 16], xmm"),
+        (
+            DECRYPT,
+            "mov rax, [rsi + 72]\n add rax, 0\n mov [rsi + 72], rax\n vmovdqu [rsi + 16], xmm",
+        ),
+    )
+    for function, new in twins:
+        text = changed(function, "vmovdqu     [rsi + 16], xmm", new)
+        assert proved(AVX, text, (function,)).proved
+
+
+def test_in_place_a_piece_that_is_read_behind_its_store_is_refused() -> None:
+    new = ".filling_stored_1:\n vpinsrb xmm1, xmm1, [rdx], 0"
+    assert re.search("the state is wrong, in place", said := refused(DECRYPT, new[:18], new)), said
+
+
+def test_a_state_to_which_nothing_has_led_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "prove_longer", lambda prover, course: [])
+    said = str(proved(AVX, text_of(AVX, "sysv"), (AAD,)).refutation)
+    assert "nothing was shown of some" in said
+
+
+def test_a_place_that_does_not_lead_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = pieces.lead
+    monkeypatch.setattr(
+        pieces,
+        "lead",
+        lambda prover, course, first, to, by, shown: right(
+            prover, course, first, to, by - 1 if by else 0, shown
+        ),
+    )
+    assert not proved(AVX, text_of(AVX, "sysv"), (AAD,)).proved
+
+
+N = Affine(32, 5, 2, 100, "length")
+
+
+def _so_far(scale: int, of_other: int, other: str = "length") -> Affine:
+    total = Affine(1, 0, 7, 50, "in all")
+    return Affine(16, 3, 0, 10, "so far", Sum(scale, other, of_other, total))
+
+
+def test_what_is_known_of_two_unknowns_together() -> None:
+    so_far = _so_far(16, 32)
+    # 16·u + 32·v = w, so that 16·u + 3 + 32·v + 5 = w + 8.
+    assert add(so_far, N) == add(N, so_far) == Affine(1, 8, 7, 50, "in all")
+    room = subtract(1000, so_far)
+    assert isinstance(room, Affine)
+    # N - (1000 - so_far).
+    assert subtract(room, N) == Affine(-1, 992, 7, 50, "in all")
+
+
+@pytest.mark.parametrize("so_far", [_so_far(16, 16), _so_far(8, 32), _so_far(16, 32, "aad")])
+def test_nothing_is_known_of_others(so_far: Affine) -> None:
+    with pytest.raises(UndecidedError):
+        add(so_far, N)
+
+
+def test_a_difference_is_no_sum() -> None:
+    with pytest.raises(UndecidedError):
+        subtract(_so_far(16, 32), N)
