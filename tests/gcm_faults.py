@@ -202,7 +202,7 @@ class Planted:
     words: str
     """What validation says of it."""
     refused: str
-    """What the prover says, category and words; "" where it does not know the functions."""
+    """What the prover says, category and words."""
     kernel: GcmKernel = AVX
     plant: Plant = lambda patch: None
     old: str = ""

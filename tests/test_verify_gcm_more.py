@@ -17,7 +17,6 @@ from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.values import Affine, Sum, UndecidedError, add, subtract
 from ghashgen.verify.gcm import pieces
 from ghashgen.verify.gcm.spec import GcmFunction
-from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 
 AAD, ENCRYPT, DECRYPT = PIECES = ("aad", "encrypt_more", "decrypt_more")
@@ -46,7 +45,6 @@ def proved(kernel: GcmKernel, text: str, functions: tuple[str, ...], abi: str = 
     )
     elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
     proof = prove_object(elf, replace(stated, functions=chosen))
-    explain(proof.refutation)
     return proof
 
 
@@ -241,6 +239,13 @@ def test_a_fault_in_aad_is_refused(fault: str) -> None:
 def test_a_fault_in_text_is_refused(fault: str, function: str) -> None:
     old, new, words = OF_TEXT[fault]
     assert re.search(words, said := refused(function, old, new)), said
+
+
+def test_a_kernel_of_streams_is_proved_whole() -> None:
+    elf = assemble_text(find_nasm(), AVX.name, text_of(AVX, "sysv"), "elf64")
+    proof = prove_object(elf, statement(AVX, AVX.name, "sysv"))
+    assert proof.refutation is None, proof.report()
+    assert [f.operation for f in proof.functions] == list(functions_of(AVX))
 
 
 def test_what_was_refused_is_proved_where_it_is_right() -> None:
