@@ -44,8 +44,7 @@ def proved(kernel: GcmKernel, text: str, functions: tuple[str, ...], abi: str = 
         GcmFunction(name, f"{kernel.name}_{name}", known[name].roles) for name in functions
     )
     elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
-    proof = prove_object(elf, replace(stated, functions=chosen))
-    return proof
+    return prove_object(elf, replace(stated, functions=chosen))
 
 
 @pytest.mark.parametrize(
