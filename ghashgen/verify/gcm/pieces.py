@@ -233,6 +233,11 @@ class Piece(Streamed, Update):
         """Return a block behind the begun one."""
         raise NotImplementedError
 
+    def work(self, entry: HashEntry) -> int:
+        """Return how many blocks a run goes through: none if the call is refused."""
+        assert isinstance(entry, PieceEntry)
+        return super().work(entry) if self.status(entry) == DONE else self.spec.blocks
+
     # Names.
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
