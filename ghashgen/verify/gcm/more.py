@@ -18,18 +18,20 @@ from ghashgen.verify.core.values import Affine, Pointer
 from ghashgen.verify.engine.family import Cell, Kept, Numbers
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.gcm.counter import COUNTER_BYTES, counter_block
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Crypt, Decrypt, Encrypt
-from ghashgen.verify.gcm.named import GREATEST_OTHER
-from ghashgen.verify.gcm.pieces import (
+from ghashgen.verify.gcm.begun import (
     HELD,
     INPUT,
     NO_MESSAGE,
-    Piece,
     PieceCourse,
     PieceEntry,
+    misplaced,
     place_of,
+    too_long,
 )
+from ghashgen.verify.gcm.counter import COUNTER_BYTES, counter_block
+from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Crypt, Decrypt, Encrypt
+from ghashgen.verify.gcm.named import GREATEST_OTHER
+from ghashgen.verify.gcm.pieces import Piece
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,
     MASK_CELL,
@@ -171,9 +173,9 @@ class More(Piece, Crypt):
         """Yield the numbers of calls that are refused."""
         aad = Affine(1, 0, 0, GREATEST_OTHER, HELD["aad_length"])
         begun: Numbers = {HELD["aad_length"]: aad, HELD["phase"]: TEXT_BEGUN}
-        yield self.too_long(begun, Affine(1, 0, 1, GREATEST_TEXT, HELD["length"]))
-        yield self.too_long({**begun, HELD["phase"]: ASSOCIATED}, 0)
-        yield from self.misplaced(NO_MESSAGE)
+        yield too_long(begun, self.number, Affine(1, 0, 1, GREATEST_TEXT, HELD["length"]))
+        yield too_long({**begun, HELD["phase"]: ASSOCIATED}, self.number, 0)
+        yield from misplaced(self.number, NO_MESSAGE)
 
 
 class EncryptMore(More, Encrypt):

@@ -7,6 +7,7 @@ from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term, of_table, parts_first, parts_of
 from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.gcm.aad import Aad
 from ghashgen.verify.gcm.cipher import encrypted, expanded
 from ghashgen.verify.gcm.crypt import Decrypt, Encrypt
 from ghashgen.verify.gcm.ending import Finish, Verify
@@ -14,7 +15,6 @@ from ghashgen.verify.gcm.meaning import GcmMeaning
 from ghashgen.verify.gcm.message import Seal
 from ghashgen.verify.gcm.more import DecryptMore, EncryptMore
 from ghashgen.verify.gcm.opening import Open
-from ghashgen.verify.gcm.pieces import Aad
 from ghashgen.verify.gcm.starting import Start
 from ghashgen.verify.gcm.table import KEY_LETTER
 from ghashgen.verify.hash import operations as hashes

@@ -1,4 +1,4 @@
-"""What a message's next piece means: AAD here, text in `more`, of any length, from any state.
+"""What a message's next piece means, AAD (`aad`) or text (`more`), of any length, from any state.
 
 docs/gcm-streams.md says it. p bytes of a block have come before, so that a piece of n bytes fills
 up to k = 16 - p of them (k = 0 where p = 0), and goes on from there as any text or AAD does:
@@ -14,15 +14,13 @@ rest of the length so far unknown:
     p = 0    every n, by execution and induction
     p > 0    n <= k by execution; any other n by one run, that leads to a state where p = 0 has led
 
-Two numbers have an unknown: the length so far and n. Where their sum is compared with the most
-that there may be, what is known of it is that it is no more (`core.values.Sum`); where it is more,
-nothing is done. At the first cut all lengths in the state become any: they have been compared by
-then with what they should be, and are compared again at the return.
+If it is more with what has come than there may be, nothing is done. At the first cut all lengths in
+the state become any: they have been compared by then with what they should be, and are compared
+again at the return.
 """
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -34,7 +32,6 @@ from ghashgen.verify.core.values import (
     Affine,
     Number,
     Pointer,
-    Sum,
     UndecidedError,
     Value,
     combined,
@@ -42,94 +39,38 @@ from ghashgen.verify.core.values import (
 )
 from ghashgen.verify.engine.behind import Behind, run_numbers
 from ghashgen.verify.engine.cut import least, of_length
-from ghashgen.verify.engine.family import Buffer, Cell, Count, Kept, Numbers, Parameter
-from ghashgen.verify.engine.induction import Course, lead, prove_longer
+from ghashgen.verify.engine.family import Kept, Numbers
+from ghashgen.verify.engine.induction import lead, prove_longer
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.gcm.named import DONE, EVERY, GREATEST, GREATEST_OTHER, REFUSED, greatest
+from ghashgen.verify.gcm.begun import (
+    ANY,
+    BEGUN,
+    HELD,
+    INPUT,
+    PieceCourse,
+    PieceEntry,
+    few,
+    place_of,
+)
+from ghashgen.verify.gcm.named import DONE, GREATEST, REFUSED, greatest
 from ghashgen.verify.gcm.stream import (
-    ASSOCIATED,
     MISPLACED,
     NUMBER_BYTES,
     PLACES,
     STREAM_BYTES,
     TEXT_BEGUN,
     Streamed,
-    residues,
 )
-from ghashgen.verify.hash.entry import STATE, HashEntry, data_cell
+from ghashgen.verify.hash.entry import STATE, HashEntry
 from ghashgen.verify.hash.naming import block_name
 from ghashgen.verify.hash.operations import Update
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import STACK, Access
-
-HELD = {"aad_length": "AAD so far", "length": "text so far", "phase": "phase"}
-"""The numbers of a state (`stream.PLACES`), as they are called beside those of a call."""
-
-IN_ALL = "in all"
-"""The number that a length so far and that of a piece make together."""
-
-BEGUN, INPUT = "W", "T0"
-"""The variables of X with the bytes that the begun block has got, and of that block's bytes in the
-input: T1 is the first behind it."""
+from ghashgen.verify.x86_64.memory import STACK
 
 SAMPLE = 32
 """Pieces that the second line runs, each way."""
-
-ANY = {
-    place: Affine(1, 0, 0, EVERY, f"{HELD[number]}, any")
-    for number, place in PLACES.items()
-    if number != "phase"
-}
-"""What stands for a length in the state behind the first cut, by its place."""
-
-
-@dataclass
-class PieceEntry(HashEntry):
-    """An entry from a state, whose numbers are those that a call has beside its own."""
-
-    weights: dict[str, int] = field(default_factory=dict)
-    before: dict[str, Number] = field(default_factory=dict)
-    """The numbers of the state on entry, by their names in `PLACES`."""
-    length: Number = 0
-    """Bytes of the piece."""
-    place: int = 0
-    """p: the bytes that the begun block has."""
-    first: bool = True
-    """Whether nothing has been cut yet."""
-
-    @property
-    def room(self) -> int:
-        """k: the bytes that the begun block may still take."""
-        return -self.place % BLOCK_BYTES
-
-    @property
-    def taken(self) -> int:
-        """Return the bytes that it takes of the piece."""
-        return min(self.room, least(self.length))
-
-
-@dataclass(frozen=True)
-class PieceCourse(Course):
-    """An induction over a piece's length, from states of one place: `held` is the length so far."""
-
-    held: str = ""
-    """The number of the state to which the piece's length is added."""
-
-    def numbers(self, value: Number) -> Numbers:
-        """Return all numbers where the piece has a length: so much has come that it may."""
-        before, most = self.others[self.held], self.claim.bound
-        if isinstance(before, int):
-            return super().numbers(value)
-        if isinstance(value, int):
-            room = (most - value - before.offset) // before.scale
-            return {**super().numbers(value), self.held: replace(before, high=room)}
-        # scale·u + scale'·v is what they make in all, less what has no unknown.
-        total = Affine(1, 0, 0, most, IN_ALL)
-        rest = total.plus(-before.offset - value.offset)
-        known = Sum(before.scale, value.unknown, value.scale, rest)
-        return {**super().numbers(value), self.held: replace(before, sum=known)}
 
 
 class Piece(Streamed, Update):
@@ -407,7 +348,7 @@ class Piece(Streamed, Update):
             prover.image, prover.statement, prover.function, cutting=False
         )
         try:
-            for numbers in self.few():
+            for numbers in few(self.courses(), self.number, self.phases):
                 alone.prove(numbers)
         finally:
             alone.meaning.terms.clear()
@@ -437,109 +378,9 @@ class Piece(Streamed, Update):
         """Yield the numbers of calls that are refused: too long a piece, then no such message."""
         raise NotImplementedError
 
-    def too_long(self, state: Numbers, so_far: Number) -> Numbers:
-        """Return a call with more than may be added to what has come."""
-        length = Affine(1, 0, 1, EVERY, self.number)
-        if isinstance(so_far, int):
-            length = replace(length, low=self.most + 1 - so_far)
-        else:
-            total = Affine(1, 0, self.most + 1, self.most + EVERY, IN_ALL)
-            so_far = replace(so_far, sum=Sum(1, self.number, 1, total))
-        return {**state, HELD[self.number]: so_far, self.number: length}
-
-    def misplaced(self, phases: Iterable[Number]) -> Iterator[Numbers]:
-        """Yield calls with any numbers in a phase in which they may not come."""
-        anything = {held: Affine(1, 0, 0, EVERY, held) for held in HELD.values()}
-        length = Affine(1, 0, 0, EVERY, self.number)
-        for phase in phases:
-            yield {**anything, HELD["phase"]: phase, self.number: length}
-
-    def few(self) -> Iterator[Numbers]:
-        """Yield some calls from states of which all is known.
-
-        What is wrong of one of them is told as what it is.
-        """
-        for k, course in enumerate(self.courses()):
-            known = {
-                held: number if isinstance(number, int) else number.at(number.low + 2)
-                for held, number in course.others.items()
-            }
-            for length in (1, 5, 16, 17, 40) if k % 5 == 0 else (1,):
-                yield {**known, self.number: length}
-            if k == 1:
-                yield from self._around(known)
-
-    def _around(self, state: Numbers) -> Iterator[Numbers]:
-        """Yield calls just inside and outside of what may be."""
-        for length in (5, 6, (1 << 32) + 5, EVERY):
-            yield {**state, HELD[self.number]: self.most - 5, self.number: length}
-        for phase in (0, TEXT_BEGUN + 1, *({ASSOCIATED, TEXT_BEGUN} - {*self.phases})):
-            yield {**state, HELD["length"]: 20, HELD["phase"]: phase, self.number: 1}
-
     def _behind(self, prover: Prover[HashEntry]) -> Behind:
         drawn = random.Random(prover.function.symbol)
         most = 2 * BLOCK_BYTES * self.gcm.blocks + 2 * BLOCK_BYTES
         courses = self.courses()
         sample = [drawn.choice(courses).numbers(drawn.randrange(most)) for _ in range(SAMPLE)]
         return run_numbers(prover, "piece", sample)
-
-
-def place_of(so_far: Number) -> int:
-    """Return how many bytes of its last block so many bytes are, 0 if it is full.
-
-    Raises:
-        UndecidedError: that depends on the unknown.
-    """
-    if isinstance(so_far, int):
-        return so_far % BLOCK_BYTES
-    if so_far.scale % BLOCK_BYTES:
-        raise UndecidedError("a length so far of which the bytes of a begun block are not known")
-    return so_far.offset % BLOCK_BYTES
-
-
-NO_MESSAGE: tuple[Number, ...] = (0, Affine(1, 0, TEXT_BEGUN + 1, EVERY, HELD["phase"]))
-"""Phases of what is no message."""
-
-
-class Aad(Piece):
-    """aad: X absorbs the bytes."""
-
-    takes: ClassVar[tuple[str, ...]] = ("table", "stream", "aad", "aad_length")
-    number = "aad_length"
-    phases = (ASSOCIATED,)
-    steps = False
-
-    def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
-        aad = Buffer(Access.READ, self.number)
-        return {**super().every_parameter(), "aad": aad, self.number: Count()}
-
-    def every_cell(self) -> dict[str, Cell[HashEntry]]:
-        """Return what each buffer holds on entry."""
-        return {**super().every_cell(), "aad": self.input_cell}
-
-    def next_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        """Return a block behind the begun one."""
-        return data_cell(entry, self.naming, index, self.number)
-
-    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
-        """Prove it for every piece, from every state.
-
-        Raises:
-            Refutation: it does not hold.
-        """
-        return self._every_length(prover, lengths, 0)
-
-    def courses(self) -> Sequence[PieceCourse]:
-        """Return the states that a piece may come to, by what the block has."""
-        held = HELD["aad_length"]
-        return [
-            self.course({held: begun, HELD["length"]: 0, HELD["phase"]: ASSOCIATED})
-            for _, begun in residues(held, 0, GREATEST_OTHER)
-        ]
-
-    def refusals(self) -> Iterator[Numbers]:
-        """Yield the numbers of calls that are refused."""
-        state = {HELD["length"]: 0, HELD["phase"]: ASSOCIATED}
-        yield self.too_long(state, Affine(1, 0, 0, GREATEST_OTHER, HELD["aad_length"]))
-        yield from self.misplaced((*NO_MESSAGE, TEXT_BEGUN))
