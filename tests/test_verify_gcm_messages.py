@@ -148,6 +148,35 @@ def test_a_fault_on_the_straight_path_is_refused(
     refused(SHORT, operation, old, new, at, category, words)
 
 
+OVERLAPPING = [
+    # The last 16 bytes: as read, as written, for the hash.
+    ("seal", "[rsi + rcx + 16]        ; the last block", "[rsi + rcx + 15] ;", FUNCTION, ""),
+    ("seal", "vpand       xmm6, xmm6, [rdx + rcx + 16]", "vpand xmm6, xmm6, [rdx + rcx + 15]",
+     Category.MEMORY, "written already"),
+    ("seal", "vpshufb     xmm6, xmm6, [rsi + 16]", "vpshufb xmm6, xmm6, [rsi + 17]",
+     Category.MEMORY, "written already"),
+    ("seal", "vmovdqu     [r12 + r13 - 16], xmm6", "vmovdqu [r12 + r13 - 17], xmm6",
+     Category.MEMORY, ""),
+    ("seal", "vmovdqu     [r12 + r13 - 16], xmm6", "vmovdqu [r12 + r13 - 15], xmm6",
+     Category.MEMORY, "beyond it"),
+    ("seal", "vpand       xmm4, xmm4, [rdx + rcx] ", ";", FUNCTION, ""),
+    ("seal", "and         rcx, 0x0f  ", "and rcx, 0x07 ;", "", ""),
+    # A power, and which path a length takes.
+    ("seal", "vpclmulqdq  xmm9, xmm5, [rdi + 16], 0x01", "vpclmulqdq xmm9, xmm5, [rdi + 32], 1",
+     FUNCTION, ""),
+    ("seal", "cmp         r13, 0x21", "cmp r13, 0x22", "", ""),
+    ("seal", "cmp         r13, 0x11", "cmp r13, 0x12", "", ""),
+    ("seal", "cmp         r8, 0x11", "cmp r8, 0x12", "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "old", "new", "category", "words"), OVERLAPPING)
+def test_a_fault_on_the_straight_path_without_masks_is_refused(
+    operation: str, old: str, new: str, category: str, words: str
+) -> None:
+    refused(NARROW, operation, old, new, 0, category, words)
+
+
 def refused(
     kernel: GcmKernel, operation: str, old: str, new: str, at: int, category: str, words: str
 ) -> None:
