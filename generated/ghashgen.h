@@ -147,6 +147,16 @@ void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 int gcm128_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_avx_winograd_clmul1_x8_short: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BYTES 560
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_ALIGN 1
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BEST_ALIGN 16
+void gcm128_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm128_avx_winograd_clmul1_x8_wipe: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_BYTES 560
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_ALIGN 1
@@ -276,6 +286,16 @@ void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm256_avx_winograd_clmul1_x8_short: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BYTES 624
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_ALIGN 1
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BEST_ALIGN 16
+void gcm256_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_sse_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM256_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 624
