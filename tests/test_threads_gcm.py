@@ -327,8 +327,10 @@ def test_thread_sanitizer_sees_no_race(tmp_path: Path) -> None:
 
 @here
 def test_thread_sanitizer_would_see_one(tmp_path: Path) -> None:
-    """Pieces that are written a group too far are others' too."""
-    program = sanitized(tmp_path, ("text->out + at, len);", "text->out + at / 2, len);"))
+    """Pieces that are said to be there, and not released."""
+    order = "_explicit(&result->done, number, memory_order_relaxed)"
+    fault = ("atomic_store(&result->done, number)", f"atomic_store{order}")
+    program = sanitized(tmp_path, fault)
     assert "data race" in run(program, "sweep", 65536, 1999, 3, 1_000_000).stderr
 
 

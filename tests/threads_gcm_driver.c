@@ -119,7 +119,8 @@ static int sweep(size_t longest, size_t step, unsigned threads, unsigned spin)
     struct message *m = calloc(1, sizeof *m);
     int bad = 0;
     unsigned seed = threads;
-    ghashgen_pool_limits(pool, CROSSOVER, spin);
+    /* With 0 every message is cut and wakes who sleeps. */
+    ghashgen_pool_limits(pool, threads % 2 ? 0 : CROSSOVER, spin);
     for (size_t len = 0; len <= longest && len <= MOST && !bad; len += step, seed++) {
         size_t iv_len = seed % 4 ? 12 : 1 + seed % 300, aad_len = seed * 37 % 301;
         if (!is_right(pool, m, iv_len, aad_len, len, seed)) {
@@ -154,7 +155,7 @@ static int callers(void)
     int bad = 0;
     for (unsigned i = 0; i < 2; i++) {
         pools[i] = ghashgen_pool_create(3);
-        ghashgen_pool_limits(pools[i], CROSSOVER, 1000);
+        ghashgen_pool_limits(pools[i], i ? CROSSOVER : 0, 1000);
     }
     for (unsigned i = 0; i < CALLERS; i++) {
         numbers[i] = i;
