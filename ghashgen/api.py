@@ -97,6 +97,7 @@ def emit(
     syntax: str = "",
     backend: str = OWN,
     force: bool = False,
+    threads: bool = False,
 ) -> tuple[Path, ...]:
     """Write kernels to a folder, with header, dispatcher and MANIFEST.json: all files or none.
 
@@ -107,16 +108,18 @@ def emit(
     `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, ``"gas"`` (GNU
     as and Clang, Intel operand order) or ``"gas-att"``; `backend` is ``"own"`` or ``"peachpy"``,
     which allocates and encodes kernels of isa avx; `force` overwrites files that were edited by
-    hand. Kernels are made in as many processes as this one may keep busy.
+    hand; `threads` adds what hashes one message in several threads (docs/threads.md), for kernels
+    with segments. Kernels are made in as many processes as this one may keep busy.
 
     Raises:
         GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
-            with another prefix, the syntax's assembler is missing, a name is unknown, or the back
-            end cannot make a kernel or is missing; nothing is written then.
+            with another prefix, the syntax's assembler is missing, a name is unknown, no kernel
+            has segments where threads are asked for, or the back end cannot make a kernel or is
+            missing; nothing is written then.
     """
     out = Path(folder)
     where = target(abi, fmt, prefix, syntax, arch=arch_of(kernels), backend=backend)
-    made = generate.generate(kernels, where, out, force=force)
+    made = generate.generate(kernels, where, out, force=force, threads=threads)
     return tuple(out / name for name in sorted(made.files))
 
 

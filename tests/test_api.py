@@ -120,6 +120,14 @@ def test_families_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         ghashgen.choose(shipped[0].name)
 
 
+def test_emit_adds_the_runtime_for_threads(tmp_path: Path) -> None:
+    (kernel,) = ghashgen.choose(family="hash", isa="avx", segments=True, wipe=False)
+    files = {path.name for path in ghashgen.emit([kernel], tmp_path / "pool", threads=True)}
+    assert {"ghashgen_threads.c", "ghashgen_threads.h"} <= files
+    with pytest.raises(ghashgen.GhashgenError, match="add --segments, or leave out --threads"):
+        ghashgen.emit(ghashgen.choose(SMALL), tmp_path / "none", threads=True)
+
+
 def test_emit_writes_what_assembly_returns(tmp_path: Path) -> None:
     (kernel,) = ghashgen.choose(SMALL)
     files = ghashgen.emit([kernel], tmp_path / "new", prefix="my_")

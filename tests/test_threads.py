@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, lacking
-from threading_runtime import ENTRIES, FLAGS, Driver, build, edited, runtime
+from threading_runtime import ENTRIES, FLAGS, STRESS, Driver, build, edited, runtime
 
 from ghashgen.algebra.field.bitorder import xor_blocks
 from ghashgen.algebra.field.ghash import multiply_blocks
@@ -101,6 +101,13 @@ def test_what_the_dispatcher_takes_hashes_megabytes(kernels: Driver) -> None:
 
 
 @pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("threads", [2, 5])
+def test_random_lengths_to_64_mib(kernels: Driver, threads: int) -> None:
+    answer = kernels.run("random", 64 << 20, threads, 150 * STRESS, threads)
+    assert answer.returncode == (4 if lacking(("pclmulqdq", "sse2", "ssse3")) else 0), answer.stdout
+
+
+@pytest.mark.cpu(AS_FOUND)
 def test_kernels_and_c_agree_with_pyca(reference: Driver, kernels: Driver) -> None:
     cases = [
         (threads, aad, length)
@@ -154,7 +161,7 @@ def test_threads_that_sleep_are_woken_where_that_pays(reference: Driver) -> None
 
 
 def test_callers_share_pools_that_come_and_go(reference: Driver) -> None:
-    assert right(reference, "stress", 8000, 60, 20)
+    assert right(reference, "stress", 8000, 60 * STRESS, 20)
 
 
 def test_children_of_fork_hash_and_destroy_on_their_own(reference: Driver) -> None:

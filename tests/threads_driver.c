@@ -126,6 +126,20 @@ static int sweep(unsigned threads, size_t step, size_t most, size_t crossover, u
     return right;
 }
 
+/* Random messages, as many of each order of magnitude up to most as of any other. */
+static int at_random(unsigned threads, unsigned messages, size_t most, uint64_t seed)
+{
+    struct ghashgen_pool *pool = pool_of(threads, 4096, 20000);
+    int right = 1;
+    for (unsigned i = 0; right && i < messages; i++) {
+        size_t longest = most >> random64(&seed) % 12;
+        right = same(pool, random64(&seed) % (AAD + 1), random64(&seed) % 64,
+                     random64(&seed) % (longest + 1));
+    }
+    ghashgen_pool_destroy(pool);
+    return right;
+}
+
 /* Messages whose AAD is long enough to be cut, too. */
 static int long_aad(unsigned threads)
 {
@@ -569,6 +583,8 @@ int main(int argc, char **argv)
         return 4;
     if (strcmp(command, "sweep") == 0)
         right = sweep((unsigned)a, b, c, d, (unsigned)e);
+    else if (strcmp(command, "random") == 0)
+        right = at_random((unsigned)a, (unsigned)b, room, 1 + c);
     else if (strcmp(command, "long-aad") == 0)
         right = long_aad((unsigned)a);
     else if (strcmp(command, "stress") == 0)
