@@ -128,7 +128,13 @@ class Builder:
     # -- control ----------------------------------------------------------------------------
 
     def label(self, name: str) -> None:
-        """Start a new block at this label."""
+        """Start a new block at this label, which no other has.
+
+        Raises:
+            ValueError: one has it; a branch to it would be two.
+        """
+        if self._part + name in {self._label, *(block.label for block in self._blocks)}:
+            raise ValueError(f"two blocks at the label {self._part}{name}")
         self._blocks.append(Block(self._label, tuple(self._ops), self._depth))
         self._label, self._ops = self._part + name, []
 
