@@ -73,12 +73,18 @@ def limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def verdict(data: bytes, spec: Grouped, seconds: float = SECONDS) -> Verdict:
-    """Return what the prover says of an object's bytes: all of its functions, all lengths."""
+def verdict(
+    data: bytes, spec: Grouped, seconds: float = SECONDS, *, suspected: bool = True
+) -> Verdict:
+    """Return what the prover says of an object's bytes: all of its functions, all lengths.
+
+    One that is `suspected` to be wrong is asked about at a few telling lengths first.
+    """
     try:
         with limit(seconds):
             # Most mutants are refuted at a few telling lengths; what is not, is proved whole.
-            for lengths in (telling_lengths(spec.blocks), None):
+            few = [telling_lengths(spec.blocks)] if suspected else []
+            for lengths in (*few, None):
                 refutation = prove_object(data, spec, lengths).refutation
                 if refutation is not None:
                     return Verdict(str(refutation.category))

@@ -1,0 +1,162 @@
+"""Kernels drawn at random from the axes of a family, most of them in no catalogue: proved, and run.
+
+What can be made on demand is far more than what is checked in, proved and validated. A draw takes
+every axis at random and is drawn again where the axes refuse; what they allow must be emitted, must
+be proved, and must be right when run (`trial`). A kernel of which the prover has no statement is
+not asked about, and counted so.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from ghashgen.arch.registry import isas
+from ghashgen.arch.x86_64.abi import ABIS
+from ghashgen.check.attack import trial
+from ghashgen.check.attack.core import Finding, Options, Outcome, Part
+from ghashgen.check.attack.verdict import verdict
+from ghashgen.check.proofs import statement
+from ghashgen.check.statements import statement_text
+from ghashgen.kernels.axes import Axis, said
+from ghashgen.kernels.core import Family, Point
+from ghashgen.kernels.families import family_of, in_order
+from ghashgen.kernels.selection import Choice
+from ghashgen.kernels.target import TABLE_ALIGNS, runnable
+from ghashgen.run.built import build
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import kernels_folder
+
+NAME = "kernels"
+
+SECONDS = 900
+"""For a proof: many times what one takes on an idle core, and nothing is gained by giving up."""
+
+DRAWS = 10_000
+"""Draws after which a choice that leaves nothing to draw is refused: most make no sense."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kernel, by its number, and what it is rendered for."""
+
+    number: int
+    kernel: Point
+    abi: str
+    table_align: int
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"{self.kernel.name}, {self.abi}, table aligned to {self.table_align or 'default'}"
+
+    @property
+    def repeat(self) -> str:
+        """The command that makes it."""
+        axes = family_of(self.kernel).axes
+        words = [axis.option(getattr(self.kernel, axis.name)) for axis in axes]
+        words += [
+            f"--abi {self.abi}",
+            *([f"--table-align {self.table_align}"] * bool(self.table_align)),
+        ]
+        return f"ghashgen prove --family {self.kernel.family} {' '.join(words)}"
+
+
+def families_of(choice: Choice) -> list[Family[Any]]:
+    """Return the families whose kernels can be run here and that the choice allows."""
+    return [
+        family
+        for family in in_order()
+        if family.trials
+        and (not choice.family or family.name in choice.family)
+        and choice.axes.keys() <= {axis.name for axis in family.axes}
+    ]
+
+
+def _values(axis: Axis, choice: Choice) -> tuple[Any, ...]:
+    if axis.name in choice.axes:
+        return choice.axes[axis.name]
+    if axis.name == "isa":
+        return tuple(isa.name for isa in isas().values() if isa.arch.proved)
+    return tuple(axis.values())
+
+
+def drawn(rng: random.Random, choice: Choice) -> Point:
+    """Return a kernel with axes at random: the smaller of two numbers, where one is a number.
+
+    Raises:
+        GhashgenError: no draw made sense.
+    """
+    families = families_of(choice)
+    for _ in range(DRAWS if families else 0):
+        family = rng.choice(families)
+        values = {}
+        for axis in family.axes:
+            known = _values(axis, choice)
+            pair = rng.choice(known), rng.choice(known)
+            values[axis.name] = min(pair) if axis.is_number else pair[0]
+        try:
+            kernel: Point = family.make(**values)
+        except GhashgenError:
+            continue
+        return kernel
+    asked = [said({axis: value}) for axis, values in choice.axes.items() for value in values]
+    cause = f"no kernel is left to draw of {', '.join(asked) or 'these families'}"
+    raise GhashgenError(cause, "choose fewer axes")
+
+
+def tasks(options: Options) -> Iterator[Task]:
+    """Yield kernels without end, each once."""
+    seen = set()
+    for number in count():
+        rng = random.Random(f"{NAME} {options.seed} {number}")
+        kernel = drawn(rng, options.choice)
+        task = Task(number, kernel, rng.choice(tuple(ABIS)), rng.choice((0, 0, 0, *TABLE_ALIGNS)))
+        key = (kernel, task.abi, task.table_align)
+        if key not in seen:
+            seen.add(key)
+            yield task
+
+
+def work(options: Options, task: Task) -> Outcome:
+    """Emit a kernel, prove it, and run it."""
+    files: dict[str, bytes | str] = {}
+
+    def finding(wrong: str, calls: int = 0) -> Outcome:
+        return Outcome(findings=(Finding(task.title, wrong, task.repeat, files),), calls=calls)
+
+    kernel, align = task.kernel, task.table_align
+    try:
+        where = runnable(task.abi, table_align=align)
+        (built,) = build([kernel], where, kernels_folder(), options.folder / "obj")
+    except GhashgenError as refusal:
+        return finding(f"the axes allow it, and it is not emitted: {refusal}")
+    data = built.obj.read_bytes()
+    files["object.o"] = data
+    try:
+        spec = statement(kernel, kernel.name, task.abi, built.table_align)
+    except GhashgenError as refusal:
+        return Outcome(not_run={"the prover has no statement of it": 1}, notes=(str(refusal),))
+    files["statement.toml"] = statement_text(spec)
+    found = verdict(data, spec, SECONDS, suspected=False)
+    ran = trial.run(data, built, options.folder, f"{NAME} {options.seed} {task.number}")
+    if ran.wrong:
+        return finding(f"wrong when run ({ran.how}): {ran.wrong}", ran.calls)
+    if found.stopped:
+        return finding(f"the prover stopped: {found.stopped}", ran.calls)
+    if found.refused:
+        return finding(f"right when run, and not proved: {found.refused}", ran.calls)
+    if found.late or ran.not_run:
+        why = f"no verdict in {SECONDS} s" if found.late else ran.not_run
+        return Outcome(not_run={why: 1}, calls=ran.calls, notes=(f"{why}: {task.title}",))
+    return Outcome(right=1, calls=ran.calls, notes=(f"proved and right: {task.title}",))
+
+
+PART = Part(
+    NAME,
+    "kernels of axes drawn at random: emitted, proved, and run",
+    tasks,
+    work,
+)
+"""The part."""
