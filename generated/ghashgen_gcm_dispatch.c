@@ -150,11 +150,6 @@ void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
-void gcm128_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -195,11 +190,6 @@ void gcm256_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint
 void gcm256_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
-void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -219,7 +209,6 @@ int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_
 enum {
     GCM128_AVX2_K_CLMUL1_X16,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
-    GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
@@ -228,7 +217,6 @@ enum {
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
     GCM256_AVX2_K_CLMUL1_X16,
-    GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
     GCM256_SSE_WINOGRAD_CLMUL1_X8,
@@ -243,11 +231,6 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
-    [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
-        {"gcm128_avx512_k_clmul1_x32_short", 1328, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 1840, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -282,11 +265,6 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx2_k_clmul1_x16", 752, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx2_k_clmul1_x16_init, gcm256_avx2_k_clmul1_x16_encrypt, gcm256_avx2_k_clmul1_x16_decrypt, gcm256_avx2_k_clmul1_x16_seal, gcm256_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
-    [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
-        {"gcm256_avx512_k_clmul1_x32_short", 1392, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 1904, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -310,7 +288,7 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -335,7 +313,7 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -410,7 +388,7 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
@@ -560,7 +538,7 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -585,7 +563,7 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -660,7 +638,7 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {

@@ -39,6 +39,24 @@ section .note.gnu.property note alloc noexec align=8
 section .rodata progbits alloc noexec nowrite align=16
 
 align 16
+gcm256_avx512_k_clmul1_x32_short_ahead:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x32_short_ahead_from_0:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x32_short_ahead_from_1:
+    db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x32_short_ahead_from_13:
+    db 0x0d, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x32_short_ahead_from_5:
+    db 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x32_short_ahead_from_9:
+    db 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm256_avx512_k_clmul1_x32_short_blocks_12:
     db 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
@@ -66,17 +84,32 @@ align 16
 gcm256_avx512_k_clmul1_x32_short_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
-gcm256_avx512_k_clmul1_x32_short_first_number:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
-align 16
 gcm256_avx512_k_clmul1_x32_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
 gcm256_avx512_k_clmul1_x32_short_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
-gcm256_avx512_k_clmul1_x32_short_one:
-    db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+gcm256_avx512_k_clmul1_x32_short_lane_numbers_from_1:
+    db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
+gcm256_avx512_k_clmul1_x32_short_numbers:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+align 16
+gcm256_avx512_k_clmul1_x32_short_numbers_from_0:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04
+align 16
+gcm256_avx512_k_clmul1_x32_short_numbers_from_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05
+align 16
+gcm256_avx512_k_clmul1_x32_short_numbers_from_13:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x11
+align 16
+gcm256_avx512_k_clmul1_x32_short_numbers_from_5:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09
+align 16
+gcm256_avx512_k_clmul1_x32_short_numbers_from_9:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0d
 align 16
 gcm256_avx512_k_clmul1_x32_short_one_lane:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -1724,7 +1757,7 @@ gcm256_avx512_k_clmul1_x32_short_decrypt:
 ; int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
 ;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-31, 16 bytes of stack
+;   secrets may remain in xmm0-4,7-31, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x32_short_seal:function (gcm256_avx512_k_clmul1_x32_short_seal.end - gcm256_avx512_k_clmul1_x32_short_seal)
 align 32
 gcm256_avx512_k_clmul1_x32_short_seal:
@@ -1754,8 +1787,13 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
     vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
     vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
-    vporq       xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x32_short_first_number]  ; IV || 1
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; IV || 0 in every lane
+    vpxorq      zmm20, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers]  ; IV || j
+    vpxorq      zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
+    vpxorq      zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
+    vpxorq      zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
+    vpxorq      zmm4, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
+    vpxorq      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_13]  ; IV || j
     jmp         .counter
 .other:
     vmovdqu64   xmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
@@ -1764,6 +1802,7 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     mov         r10, rdx
     cmp         r10, 0x10
     jb          .iv_short
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .iv_whole:
     vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C
@@ -1814,16 +1853,30 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
     vpxorq      xmm2, xmm1, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
     vpshufb     xmm0, xmm2, xmm0                    ; J_0
+    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter, last word first
+    vpaddd      zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead]  ; as many blocks ahead
+    vpshufb     zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm4, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_13]  ; as many blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
 .counter:
-    vmovdqu64   zmm1, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
     cmp         r8, 0x11
     jae         .more
     mov         rdx, -1
     bzhi        rdx, rdx, r8
     kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
-    vpshufb     xmm3, xmm3, xmm1                    ; AAD
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm7, xmm7, xmm5                    ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -1833,127 +1886,129 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     mov         rbx, r8
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
-    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm7, xmm7, xmm7
     cmp         rbx, 512
     jb          .aad_tail
 .aad_groups:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
-    vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^6: C
-    vpclmulqdq  zmm14, zmm4, [rdi + 704], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm15, zmm4, [rdi + 704], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm6, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C4·H^5: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  zmm9, zmm6, [rdi + 192], 0x01       ; C4·H^5: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C4·H^5: A1·B1
-    vmovdqu64   zmm10, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm1                  ; C5·H^4: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 832], 0x00     ; C5·H^4: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 832], 0x10     ; C5·H^4: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 256], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C5·H^4: A1·B1
-    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C5·H^4: LO += it
-    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C5·H^4: HI += it
-    vmovdqu64   zmm4, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C6·H^3: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 896], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdi + 896], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdi + 320], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 320], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C6·H^3: LO += it
-    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C6·H^3: HI += it
-    vmovdqu64   zmm6, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
-    vpclmulqdq  zmm9, zmm6, [rdi + 960], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  zmm11, zmm6, [rdi + 960], 0x10      ; C7·H^2: A0·K1
-    vpclmulqdq  zmm12, zmm6, [rdi + 384], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C7·H^2: A1·B1
-    vpternlogq  zmm14, zmm13, zmm5, 0x96            ; C7·H^2: LO += it
-    vpternlogq  zmm15, zmm10, zmm7, 0x96            ; C7·H^2: HI += it
-    vmovdqu64   zmm5, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1                    ; C8·H^1: C
-    vpclmulqdq  zmm7, zmm5, [rdi + 1024], 0x00      ; C8·H^1: A0·K0
-    vpclmulqdq  zmm10, zmm5, [rdi + 1024], 0x10     ; C8·H^1: A0·K1
-    vpclmulqdq  zmm13, zmm5, [rdi + 448], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C8·H^1: A1·B1
-    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C8·H^1: LO += it
-    vpternlogq  zmm15, zmm4, zmm11, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C2·H^7: C
-    vpclmulqdq  zmm8, zmm4, [rdi + 640], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  zmm9, zmm4, [rdi + 640], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  zmm11, zmm4, [rdi + 64], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C2·H^7: A1·B1
-    vpternlogq  zmm14, zmm12, zmm7, 0x96            ; C2·H^7: LO += it
-    vpternlogq  zmm15, zmm6, zmm10, 0x96            ; C2·H^7: HI += it
-    vmovdqu64   zmm6, [rcx]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^8: C
-    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^8: A = X + C
-    vpclmulqdq  zmm6, zmm3, [rdi + 576], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  zmm7, zmm3, [rdi + 576], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdi], 0x01            ; C1·H^8: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpternlogq  zmm14, zmm13, zmm8, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm15, zmm5, zmm9, 0x96             ; C1·H^8: HI += it
-    vpternlogq  zmm14, zmm11, zmm6, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm15, zmm4, zmm7, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm4, zmm14, zmm10                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vmovdqu64   zmm8, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C3·H^6: C
+    vpclmulqdq  zmm18, zmm8, [rdi + 704], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm19, zmm8, [rdi + 704], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm9, zmm8, [rdi + 128], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm10, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm5                  ; C4·H^5: C
+    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + 768], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + 192], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C4·H^5: A1·B1
+    vmovdqu64   zmm14, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm14, zmm14, zmm5                  ; C5·H^4: C
+    vpclmulqdq  zmm15, zmm14, [rdi + 832], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm16, zmm14, [rdi + 832], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm17, zmm14, [rdi + 256], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm14, zmm14, [rdi + 256], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm18, zmm9, zmm11, 0x96            ; C5·H^4: LO += it
+    vpternlogq  zmm19, zmm8, zmm12, 0x96            ; C5·H^4: HI += it
+    vmovdqu64   zmm8, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C6·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 896], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  zmm11, zmm8, [rdi + 896], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  zmm12, zmm8, [rdi + 320], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 320], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm18, zmm13, zmm15, 0x96           ; C6·H^3: LO += it
+    vpternlogq  zmm19, zmm10, zmm16, 0x96           ; C6·H^3: HI += it
+    vmovdqu64   zmm10, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm5                  ; C7·H^2: C
+    vpclmulqdq  zmm13, zmm10, [rdi + 960], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm15, zmm10, [rdi + 960], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm16, zmm10, [rdi + 384], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 384], 0x11     ; C7·H^2: A1·B1
+    vpternlogq  zmm18, zmm17, zmm9, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm19, zmm14, zmm11, 0x96           ; C7·H^2: HI += it
+    vmovdqu64   zmm9, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm5                    ; C8·H^1: C
+    vpclmulqdq  zmm11, zmm9, [rdi + 1024], 0x00     ; C8·H^1: A0·K0
+    vpclmulqdq  zmm14, zmm9, [rdi + 1024], 0x10     ; C8·H^1: A0·K1
+    vpclmulqdq  zmm17, zmm9, [rdi + 448], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 448], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  zmm18, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
+    vpternlogq  zmm19, zmm8, zmm15, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm8, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C2·H^7: C
+    vpclmulqdq  zmm12, zmm8, [rdi + 640], 0x00      ; C2·H^7: A0·K0
+    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C2·H^7: A1·B1
+    vpternlogq  zmm18, zmm16, zmm11, 0x96           ; C2·H^7: LO += it
+    vpternlogq  zmm19, zmm10, zmm14, 0x96           ; C2·H^7: HI += it
+    vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm5                  ; C1·H^8: C
+    vpxorq      zmm7, zmm10, zmm7                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm10, zmm7, [rdi + 576], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm11, zmm7, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm14, zmm7, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpternlogq  zmm18, zmm17, zmm12, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm19, zmm9, zmm13, 0x96            ; C1·H^8: HI += it
+    vpternlogq  zmm18, zmm15, zmm10, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm19, zmm8, zmm11, 0x96            ; C1·H^8: HI += it
+    vpxorq      zmm8, zmm18, zmm14                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm9, zmm8, zmm6, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm8, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; reduce: + HI
+    vpxorq      zmm7, zmm9, zmm19                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm7, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm7, ymm7, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
     add         rcx, 512                            ; next group
     sub         rbx, 512
     cmp         rbx, 512
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     lea         r10, [rbx + 15]
     and         r10, -16
     lea         r11, [rdi + 512]
     sub         r11, r10                            ; H^m
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .aad_first
-    vpxorq      xmm8, xmm8, xmm8
-    vpxorq      xmm9, xmm9, xmm9
+    vpxorq      xmm12, xmm12, xmm12
+    vpxorq      xmm13, xmm13, xmm13
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
-    vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C·H^m: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm4, zmm3, [r11 + 576], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r11 + 576], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
-    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vmovdqu64   zmm8, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C·H^m: C
+    vpxorq      zmm7, zmm8, zmm7                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm8, zmm7, [r11 + 576], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r11 + 576], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r11], 0x01            ; C·H^m: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r11], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm12, zmm8, zmm10                  ; C·H^m: LO += it
+    vpxorq      zmm13, zmm9, zmm7                   ; C·H^m: HI += it
+    vpxorq      xmm7, xmm7, xmm7                    ; C·H^m: X counts once
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jb          .aad_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
-    vmovdqu64   zmm4, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C·H^i: C
-    vpclmulqdq  zmm5, zmm4, [r11 + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm6, zmm4, [r11 + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm7, zmm4, [r11], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vmovdqu64   zmm8, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C·H^i: C
+    vpclmulqdq  zmm9, zmm8, [r11 + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm10, zmm8, [r11 + 576], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm11, zmm8, [r11], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm8, zmm8, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm12, zmm9, zmm11, 0x96            ; C·H^i: LO += it
+    vpternlogq  zmm13, zmm10, zmm8, 0x96            ; C·H^i: HI += it
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -1966,641 +2021,525 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     mov         r10, -1
     bzhi        r10, r10, rbx
     kmovq       k1, r10                             ; one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [rcx]                  ; C, zero-padded
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm4, zmm3, [r11 + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm5, zmm3, [r11 + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
+    vmovdqu8    zmm8{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm8, zmm8, zmm5                    ; C
+    vpxorq      zmm7, zmm8, zmm7                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm8, zmm7, [r11 + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm9, zmm7, [r11 + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm10, zmm7, [r11], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm7, zmm7, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C·H^i: LO += it
+    vpternlogq  zmm13, zmm9, zmm7, 0x96             ; C·H^i: HI += it
 .aad_reduce:
-    vpclmulqdq  zmm3, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vpclmulqdq  zmm7, zmm12, zmm6, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm8, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm13, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm7, zmm8, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm7, ymm8, ymm7                    ; reduce: add up the lanes
+    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
 .aad_absorbed:
     mov         rcx, -1
     bzhi        rcx, rcx, rdx
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
-    vpshufb     xmm4, xmm4, xmm1                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vmovdqu8    xmm8{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm8, xmm8, xmm5                    ; AAD
+    vpxorq      xmm7, xmm7, xmm8                    ; S = X + the last block
 .text:
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
-    vpshufb     zmm0, zmm0, zmm1                    ; counter, last word first
-    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_lane_numbers]  ; lane l is l blocks ahead
-    cmp         r12, 289
+    cmp         r12, 257
     jae         .long
     mov         rcx, r12
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm0, rcx
+    vmovq       xmm8, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm4, r8
-    vpunpcklqdq xmm0, xmm0, xmm4                    ; bits of both lengths, bytes reversed
+    vmovq       xmm9, r8
+    vpunpcklqdq xmm8, xmm8, xmm9                    ; bits of both lengths, bytes reversed
     lea         rcx, [r12 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
-    cmp         r12, 0x21
-    jae         .short_over_1
     lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
+    cmp         r12, 0x21
+    jae         .short_over_one
     mov         rsi, -1
     bzhi        rsi, rsi, r12
     shl         rsi, 0x10
     kmovq       k1, rsi                             ; the text, behind lane 0
     lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm6, zmm0, [rsi + rcx + 32]        ; in theirs
-    vpshufb     zmm0, zmm8, zmm1                    ; counter block
-    vbroadcasti64x2 zmm4, [rdi + 1152]              ; k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; + k_0
-    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
-    vaesenc     zmm0, zmm0, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
-    vaesenc     zmm0, zmm0, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 1200]              ; k_3
-    vaesenc     zmm0, zmm0, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 1216]              ; k_4
-    vaesenc     zmm0, zmm0, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 1232]              ; k_5
-    vaesenc     zmm0, zmm0, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 1248]              ; k_6
-    vaesenc     zmm0, zmm0, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1264]              ; k_7
-    vaesenc     zmm0, zmm0, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1280]              ; k_8
-    vaesenc     zmm0, zmm0, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_9
-    vaesenc     zmm0, zmm0, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_10
-    vaesenc     zmm0, zmm0, zmm4                    ; round 10
-    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_11
-    vaesenc     zmm0, zmm0, zmm4                    ; round 11
-    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_12
-    vaesenc     zmm0, zmm0, zmm4                    ; round 12
-    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_13
-    vaesenc     zmm0, zmm0, zmm4                    ; round 13
-    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm5{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm4, zmm4, zmm5                    ; k_Nr + text
-    vaesenclast zmm0, zmm0, zmm4                    ; other text
-    vmovdqa64   xmm4, xmm0                          ; E_K(J_0)
+    vshufi64x2  zmm0, zmm8, zmm8, 0x00              ; the lengths in every lane
+    vpandq      zmm3, zmm0, [rsi + rcx + 32]        ; in theirs
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1168]              ; k_1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1184]              ; k_2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1200]              ; k_3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1216]              ; k_4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1232]              ; k_5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1248]              ; k_6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1264]              ; k_7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1280]              ; k_8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_10
+    vaesenc     zmm0, zmm0, zmm1                    ; round 10
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_11
+    vaesenc     zmm0, zmm0, zmm1                    ; round 11
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_12
+    vaesenc     zmm0, zmm0, zmm1                    ; round 12
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_13
+    vaesenc     zmm0, zmm0, zmm1                    ; round 13
+    vmovdqu8    zmm1{k1}{z}, [r9 - 16]              ; text, zero-padded
+    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_14
+    vpxorq      zmm1, zmm2, zmm1                    ; k_Nr + text
+    vaesenclast zmm0, zmm0, zmm1                    ; other text
+    vmovdqa64   xmm1, xmm0                          ; E_K(J_0)
     vmovdqu8    [rbp - 16]{k1}, zmm0                ; written
     vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpternlogq  zmm6, zmm3, zmm0, 0x96              ; beside it: S, the lengths
-    vpclmulqdq  zmm0, zmm6, [rdx + 576], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm6, [rdx + 576], 0x10       ; A0·K1
-    vpclmulqdq  zmm5, zmm6, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdx], 0x11             ; A1·B1
-    vpxorq      zmm0, zmm0, zmm5                    ; LO += it
-    vpxorq      zmm3, zmm3, zmm6                    ; HI += it
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; beside it: S, the lengths
+    vpclmulqdq  zmm0, zmm3, [rdx + 576], 0x00       ; A0·K0
+    vpclmulqdq  zmm2, zmm3, [rdx + 576], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm3, [rdx], 0x01             ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
+    vpxorq      zmm11, zmm0, zmm4                   ; LO += it
+    vpxorq      zmm12, zmm2, zmm3                   ; HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .short_reduce
+.short_over_one:
+    vinserti64x2 ymm1, ymm7, xmm8, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm7, [rdx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm8, [rdi + 496]                   ; S, lengths: H
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; S, lengths: both
+    vmovdqu64   xmm8, [rdx + 576]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm9, [rdi + 1072]                  ; S, lengths: H
+    vinserti64x2 ymm8, ymm8, xmm9, 0x01             ; S, lengths: both
+    vpclmulqdq  ymm9, ymm1, ymm8, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm8, ymm1, ymm8, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm10, ymm1, ymm7, 0x01             ; S, lengths: A1·B0
+    vpclmulqdq  ymm1, ymm1, ymm7, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm11, ymm9, ymm10                  ; S, lengths: LO += it
+    vpxorq      ymm12, ymm8, ymm1                   ; S, lengths: HI += it
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x41
+    jae         .short_over_1
+    mov         rcx, -1
+    bzhi        rcx, rcx, r12
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
+    vbroadcasti64x2 zmm2, [rdi + 1168]              ; k_1
+    vaesenc     zmm1, zmm1, zmm2                    ; round 1
+    vaesenc     zmm0, zmm0, zmm2                    ; round 1
+    vbroadcasti64x2 zmm2, [rdi + 1184]              ; k_2
+    vaesenc     zmm1, zmm1, zmm2                    ; round 2
+    vaesenc     zmm0, zmm0, zmm2                    ; round 2
+    vbroadcasti64x2 zmm2, [rdi + 1200]              ; k_3
+    vaesenc     zmm1, zmm1, zmm2                    ; round 3
+    vaesenc     zmm0, zmm0, zmm2                    ; round 3
+    vbroadcasti64x2 zmm2, [rdi + 1216]              ; k_4
+    vaesenc     zmm1, zmm1, zmm2                    ; round 4
+    vaesenc     zmm0, zmm0, zmm2                    ; round 4
+    vbroadcasti64x2 zmm2, [rdi + 1232]              ; k_5
+    vaesenc     zmm1, zmm1, zmm2                    ; round 5
+    vaesenc     zmm0, zmm0, zmm2                    ; round 5
+    vbroadcasti64x2 zmm2, [rdi + 1248]              ; k_6
+    vaesenc     zmm1, zmm1, zmm2                    ; round 6
+    vaesenc     zmm0, zmm0, zmm2                    ; round 6
+    vbroadcasti64x2 zmm2, [rdi + 1264]              ; k_7
+    vaesenc     zmm1, zmm1, zmm2                    ; round 7
+    vaesenc     zmm0, zmm0, zmm2                    ; round 7
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_8
+    vaesenc     zmm1, zmm1, zmm2                    ; round 8
+    vaesenc     zmm0, zmm0, zmm2                    ; round 8
+    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_9
+    vaesenc     zmm1, zmm1, zmm2                    ; round 9
+    vaesenc     zmm0, zmm0, zmm2                    ; round 9
+    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_10
+    vaesenc     zmm1, zmm1, zmm2                    ; round 10
+    vaesenc     zmm0, zmm0, zmm2                    ; round 10
+    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_11
+    vaesenc     zmm1, zmm1, zmm2                    ; round 11
+    vaesenc     zmm0, zmm0, zmm2                    ; round 11
+    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_12
+    vaesenc     zmm1, zmm1, zmm2                    ; round 12
+    vaesenc     zmm0, zmm0, zmm2                    ; round 12
+    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_13
+    vaesenc     zmm3, zmm1, zmm2                    ; round 13
+    vaesenc     zmm0, zmm0, zmm2                    ; round 13
+    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_14
+    vaesenclast zmm1, zmm0, zmm2                    ; E_K(J_0)
+    vmovdqu8    zmm0{k1}{z}, [r9]                   ; text, zero-padded
+    vpxorq      zmm0, zmm2, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm3, zmm0                    ; other text
+    vmovdqu8    [rbp]{k1}, zmm0                     ; written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
     jmp         .short_reduce
 .short_over_1:
-    cmp         r12, 0x61
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x81
     jae         .short_over_2
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
+    lea         rcx, [r12 - 64]
     mov         rsi, -1
-    bzhi        rsi, rsi, r12
-    shl         rsi, 0x10
-    kmovq       k1, rsi                             ; the text, behind lane 0
-    lea         rsi, [r12 - 33]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 96]        ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vbroadcasti64x2 zmm6, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm6                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm6                    ; + k_0
-    vbroadcasti64x2 zmm6, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
-    vbroadcasti64x2 zmm6, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; round 2
-    vbroadcasti64x2 zmm6, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; round 3
-    vbroadcasti64x2 zmm6, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; round 4
-    vbroadcasti64x2 zmm6, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; round 5
-    vbroadcasti64x2 zmm6, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; round 6
-    vbroadcasti64x2 zmm6, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; round 7
-    vbroadcasti64x2 zmm6, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; round 8
-    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; round 9
-    vbroadcasti64x2 zmm6, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm6                    ; round 10
-    vaesenc     zmm5, zmm5, zmm6                    ; round 10
-    vbroadcasti64x2 zmm6, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm6                    ; round 11
-    vaesenc     zmm5, zmm5, zmm6                    ; round 11
-    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm6                    ; round 12
-    vaesenc     zmm5, zmm5, zmm6                    ; round 12
-    vbroadcasti64x2 zmm6, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm6                    ; round 13
-    vaesenc     zmm5, zmm5, zmm6                    ; round 13
-    vbroadcasti64x2 zmm6, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm7{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm7, zmm6, zmm7                    ; k_Nr + text
-    vaesenclast zmm7, zmm4, zmm7                    ; other text
-    vmovdqa64   xmm4, xmm7                          ; E_K(J_0)
-    vmovdqu8    [rbp - 16]{k1}, zmm7                ; written
-    vmovdqu8    zmm7{k1}{z}, zmm7                   ; C, zero-padded
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm7, zmm3                    ; beside it: S, the lengths
-    vpclmulqdq  zmm10, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm11, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu8    zmm8{k2}{z}, [r9 + 48]              ; text, zero-padded
-    vpxorq      zmm6, zmm6, zmm8                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm6                    ; other text
-    vmovdqu8    [rbp + 48]{k2}, zmm5                ; written
-    vmovdqu8    zmm5{k2}{z}, zmm5                   ; C, zero-padded
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm0, zmm5, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm5, zmm0, [rdx + 640], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 640], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm0, [rdx + 64], 0x01        ; A1·B0
-    vpclmulqdq  zmm9, zmm0, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm10, zmm7, zmm5, 0x96             ; LO += it
-    vpternlogq  zmm11, zmm3, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm10, zmm8                   ; LO += it
-    vpxorq      zmm3, zmm11, zmm9                   ; HI += it
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
+    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
+    vaesenc     zmm1, zmm1, zmm3                    ; round 1
+    vaesenc     zmm2, zmm2, zmm3                    ; round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; round 1
+    vbroadcasti64x2 zmm3, [rdi + 1184]              ; k_2
+    vaesenc     zmm1, zmm1, zmm3                    ; round 2
+    vaesenc     zmm2, zmm2, zmm3                    ; round 2
+    vaesenc     zmm0, zmm0, zmm3                    ; round 2
+    vbroadcasti64x2 zmm3, [rdi + 1200]              ; k_3
+    vaesenc     zmm1, zmm1, zmm3                    ; round 3
+    vaesenc     zmm2, zmm2, zmm3                    ; round 3
+    vaesenc     zmm0, zmm0, zmm3                    ; round 3
+    vbroadcasti64x2 zmm3, [rdi + 1216]              ; k_4
+    vaesenc     zmm1, zmm1, zmm3                    ; round 4
+    vaesenc     zmm2, zmm2, zmm3                    ; round 4
+    vaesenc     zmm0, zmm0, zmm3                    ; round 4
+    vbroadcasti64x2 zmm3, [rdi + 1232]              ; k_5
+    vaesenc     zmm1, zmm1, zmm3                    ; round 5
+    vaesenc     zmm2, zmm2, zmm3                    ; round 5
+    vaesenc     zmm0, zmm0, zmm3                    ; round 5
+    vbroadcasti64x2 zmm3, [rdi + 1248]              ; k_6
+    vaesenc     zmm1, zmm1, zmm3                    ; round 6
+    vaesenc     zmm2, zmm2, zmm3                    ; round 6
+    vaesenc     zmm0, zmm0, zmm3                    ; round 6
+    vbroadcasti64x2 zmm3, [rdi + 1264]              ; k_7
+    vaesenc     zmm1, zmm1, zmm3                    ; round 7
+    vaesenc     zmm2, zmm2, zmm3                    ; round 7
+    vaesenc     zmm0, zmm0, zmm3                    ; round 7
+    vbroadcasti64x2 zmm3, [rdi + 1280]              ; k_8
+    vaesenc     zmm1, zmm1, zmm3                    ; round 8
+    vaesenc     zmm2, zmm2, zmm3                    ; round 8
+    vaesenc     zmm0, zmm0, zmm3                    ; round 8
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_9
+    vaesenc     zmm1, zmm1, zmm3                    ; round 9
+    vaesenc     zmm2, zmm2, zmm3                    ; round 9
+    vaesenc     zmm0, zmm0, zmm3                    ; round 9
+    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_10
+    vaesenc     zmm1, zmm1, zmm3                    ; round 10
+    vaesenc     zmm2, zmm2, zmm3                    ; round 10
+    vaesenc     zmm0, zmm0, zmm3                    ; round 10
+    vbroadcasti64x2 zmm3, [rdi + 1328]              ; k_11
+    vaesenc     zmm1, zmm1, zmm3                    ; round 11
+    vaesenc     zmm2, zmm2, zmm3                    ; round 11
+    vaesenc     zmm0, zmm0, zmm3                    ; round 11
+    vbroadcasti64x2 zmm3, [rdi + 1344]              ; k_12
+    vaesenc     zmm1, zmm1, zmm3                    ; round 12
+    vaesenc     zmm2, zmm2, zmm3                    ; round 12
+    vaesenc     zmm0, zmm0, zmm3                    ; round 12
+    vbroadcasti64x2 zmm3, [rdi + 1360]              ; k_13
+    vaesenc     zmm4, zmm1, zmm3                    ; round 13
+    vaesenc     zmm2, zmm2, zmm3                    ; round 13
+    vaesenc     zmm0, zmm0, zmm3                    ; round 13
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_14
+    vaesenclast zmm1, zmm0, zmm3                    ; E_K(J_0)
+    vmovdqu64   zmm0, [r9]                          ; text
+    vpxorq      zmm0, zmm3, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm4, zmm0                    ; other text
+    vmovdqu64   [rbp], zmm0                         ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm4, zmm0, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm0, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vmovdqu8    zmm0{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vpxorq      zmm0, zmm3, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm2, zmm0                    ; other text
+    vmovdqu8    [rbp + 64]{k1}, zmm0                ; written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
     jmp         .short_reduce
 .short_over_2:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0xa1
+    cmp         r12, 0xc1
     jae         .short_over_3
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
-    mov         rsi, 18446744073709486080
-    kmovq       k1, rsi                             ; all but lane 0
-    lea         rsi, [r12 - 48]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [r12 - 97]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k3, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 160]       ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vpaddd      zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; 8 blocks ahead
-    vpshufb     zmm6, zmm6, zmm1                    ; counter block
-    vbroadcasti64x2 zmm7, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm7                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm7                    ; + k_0
-    vpxorq      zmm6, zmm6, zmm7                    ; + k_0
-    vbroadcasti64x2 zmm7, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
-    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm7                    ; round 10
-    vaesenc     zmm5, zmm5, zmm7                    ; round 10
-    vaesenc     zmm6, zmm6, zmm7                    ; round 10
-    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm7                    ; round 11
-    vaesenc     zmm5, zmm5, zmm7                    ; round 11
-    vaesenc     zmm6, zmm6, zmm7                    ; round 11
-    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm7                    ; round 12
-    vaesenc     zmm5, zmm5, zmm7                    ; round 12
-    vaesenc     zmm6, zmm6, zmm7                    ; round 12
-    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm7                    ; round 13
-    vaesenc     zmm5, zmm5, zmm7                    ; round 13
-    vaesenc     zmm6, zmm6, zmm7                    ; round 13
-    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm8{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm8, zmm7, zmm8                    ; k_Nr + text
-    vaesenclast zmm8, zmm4, zmm8                    ; other text
-    vmovdqa64   xmm4, xmm8                          ; E_K(J_0)
-    vmovdqu8    [rbp - 16]{k1}, zmm8                ; written
-    vmovdqu8    zmm8{k1}{z}, zmm8                   ; C, zero-padded
-    vpshufb     zmm8, zmm8, zmm1                    ; C
-    vpxorq      zmm3, zmm8, zmm3                    ; beside it: S, the lengths
-    vpclmulqdq  zmm12, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm13, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu8    zmm9{k2}{z}, [r9 + 48]              ; text, zero-padded
-    vpxorq      zmm9, zmm7, zmm9                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm9                    ; other text
-    vmovdqu8    [rbp + 48]{k2}, zmm5                ; written
-    vmovdqu8    zmm5{k2}{z}, zmm5                   ; C, zero-padded
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; A0·K0
-    vpclmulqdq  zmm10, zmm5, [rdx + 640], 0x10      ; A0·K1
-    vpclmulqdq  zmm11, zmm5, [rdx + 64], 0x01       ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm12, zmm8, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm13, zmm3, zmm10, 0x96            ; HI += it
-    vmovdqu8    zmm3{k3}{z}, [r9 + 112]             ; text, zero-padded
-    vpxorq      zmm3, zmm7, zmm3                    ; k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; other text
-    vmovdqu8    [rbp + 112]{k3}, zmm3               ; written
-    vmovdqu8    zmm3{k3}{z}, zmm3                   ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm0, zmm3, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm3, zmm0, [rdx + 704], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 704], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm0, [rdx + 128], 0x01       ; A1·B0
-    vpclmulqdq  zmm8, zmm0, [rdx + 128], 0x11       ; A1·B1
-    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; LO += it
-    vpternlogq  zmm13, zmm5, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm12, zmm7                   ; LO += it
-    vpxorq      zmm3, zmm13, zmm8                   ; HI += it
+    lea         rcx, [r12 - 128]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
+    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
+    vaesenc     zmm1, zmm1, zmm4                    ; round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm0, zmm0, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
+    vaesenc     zmm1, zmm1, zmm4                    ; round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1200]              ; k_3
+    vaesenc     zmm1, zmm1, zmm4                    ; round 3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm0, zmm0, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1216]              ; k_4
+    vaesenc     zmm1, zmm1, zmm4                    ; round 4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm0, zmm0, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1232]              ; k_5
+    vaesenc     zmm1, zmm1, zmm4                    ; round 5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm0, zmm0, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1248]              ; k_6
+    vaesenc     zmm1, zmm1, zmm4                    ; round 6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm0, zmm0, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1264]              ; k_7
+    vaesenc     zmm1, zmm1, zmm4                    ; round 7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm0, zmm0, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1280]              ; k_8
+    vaesenc     zmm1, zmm1, zmm4                    ; round 8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm0, zmm0, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_9
+    vaesenc     zmm1, zmm1, zmm4                    ; round 9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     zmm0, zmm0, zmm4                    ; round 9
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_10
+    vaesenc     zmm1, zmm1, zmm4                    ; round 10
+    vaesenc     zmm2, zmm2, zmm4                    ; round 10
+    vaesenc     zmm3, zmm3, zmm4                    ; round 10
+    vaesenc     zmm0, zmm0, zmm4                    ; round 10
+    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_11
+    vaesenc     zmm1, zmm1, zmm4                    ; round 11
+    vaesenc     zmm2, zmm2, zmm4                    ; round 11
+    vaesenc     zmm3, zmm3, zmm4                    ; round 11
+    vaesenc     zmm0, zmm0, zmm4                    ; round 11
+    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_12
+    vaesenc     zmm1, zmm1, zmm4                    ; round 12
+    vaesenc     zmm2, zmm2, zmm4                    ; round 12
+    vaesenc     zmm3, zmm3, zmm4                    ; round 12
+    vaesenc     zmm0, zmm0, zmm4                    ; round 12
+    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_13
+    vaesenc     zmm7, zmm1, zmm4                    ; round 13
+    vaesenc     zmm2, zmm2, zmm4                    ; round 13
+    vaesenc     zmm3, zmm3, zmm4                    ; round 13
+    vaesenc     zmm0, zmm0, zmm4                    ; round 13
+    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_14
+    vaesenclast zmm1, zmm0, zmm4                    ; E_K(J_0)
+    vmovdqu64   zmm0, [r9]                          ; text
+    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm7, zmm0                    ; other text
+    vmovdqu64   [rbp], zmm0                         ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm7, zmm0, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm0, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm0, 0x96             ; HI += it
+    vmovdqu64   zmm0, [r9 + 64]                     ; text
+    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm2, zmm0                    ; other text
+    vmovdqu64   [rbp + 64], zmm0                    ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm0, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm2, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vmovdqu8    zmm0{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm3, zmm0                    ; other text
+    vmovdqu8    [rbp + 128]{k1}, zmm0               ; written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
     jmp         .short_reduce
 .short_over_3:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0xe1
-    jae         .short_over_4
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
-    mov         rsi, 18446744073709486080
-    kmovq       k1, rsi                             ; all but lane 0
-    lea         rsi, [r12 - 112]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [r12 - 161]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k3, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 224]       ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vpaddd      zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; 8 blocks ahead
-    vpshufb     zmm6, zmm6, zmm1                    ; counter block
-    vpaddd      zmm7, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; 12 blocks ahead
-    vpshufb     zmm7, zmm7, zmm1                    ; counter block
-    vbroadcasti64x2 zmm8, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm8                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm8                    ; + k_0
-    vpxorq      zmm6, zmm6, zmm8                    ; + k_0
-    vpxorq      zmm7, zmm7, zmm8                    ; + k_0
-    vbroadcasti64x2 zmm8, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm8                    ; round 1
-    vaesenc     zmm5, zmm5, zmm8                    ; round 1
-    vaesenc     zmm6, zmm6, zmm8                    ; round 1
-    vaesenc     zmm7, zmm7, zmm8                    ; round 1
-    vbroadcasti64x2 zmm8, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm8                    ; round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; round 2
-    vaesenc     zmm6, zmm6, zmm8                    ; round 2
-    vaesenc     zmm7, zmm7, zmm8                    ; round 2
-    vbroadcasti64x2 zmm8, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm8                    ; round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; round 3
-    vaesenc     zmm7, zmm7, zmm8                    ; round 3
-    vbroadcasti64x2 zmm8, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm8                    ; round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; round 4
-    vaesenc     zmm7, zmm7, zmm8                    ; round 4
-    vbroadcasti64x2 zmm8, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm8                    ; round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; round 5
-    vaesenc     zmm7, zmm7, zmm8                    ; round 5
-    vbroadcasti64x2 zmm8, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm8                    ; round 6
-    vaesenc     zmm5, zmm5, zmm8                    ; round 6
-    vaesenc     zmm6, zmm6, zmm8                    ; round 6
-    vaesenc     zmm7, zmm7, zmm8                    ; round 6
-    vbroadcasti64x2 zmm8, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm8                    ; round 7
-    vaesenc     zmm5, zmm5, zmm8                    ; round 7
-    vaesenc     zmm6, zmm6, zmm8                    ; round 7
-    vaesenc     zmm7, zmm7, zmm8                    ; round 7
-    vbroadcasti64x2 zmm8, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm8                    ; round 8
-    vaesenc     zmm5, zmm5, zmm8                    ; round 8
-    vaesenc     zmm6, zmm6, zmm8                    ; round 8
-    vaesenc     zmm7, zmm7, zmm8                    ; round 8
-    vbroadcasti64x2 zmm8, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm8                    ; round 9
-    vaesenc     zmm5, zmm5, zmm8                    ; round 9
-    vaesenc     zmm6, zmm6, zmm8                    ; round 9
-    vaesenc     zmm7, zmm7, zmm8                    ; round 9
-    vbroadcasti64x2 zmm8, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm8                    ; round 10
-    vaesenc     zmm5, zmm5, zmm8                    ; round 10
-    vaesenc     zmm6, zmm6, zmm8                    ; round 10
-    vaesenc     zmm7, zmm7, zmm8                    ; round 10
-    vbroadcasti64x2 zmm8, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm8                    ; round 11
-    vaesenc     zmm5, zmm5, zmm8                    ; round 11
-    vaesenc     zmm6, zmm6, zmm8                    ; round 11
-    vaesenc     zmm7, zmm7, zmm8                    ; round 11
-    vbroadcasti64x2 zmm8, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm8                    ; round 12
-    vaesenc     zmm5, zmm5, zmm8                    ; round 12
-    vaesenc     zmm6, zmm6, zmm8                    ; round 12
-    vaesenc     zmm7, zmm7, zmm8                    ; round 12
-    vbroadcasti64x2 zmm8, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm8                    ; round 13
-    vaesenc     zmm5, zmm5, zmm8                    ; round 13
-    vaesenc     zmm6, zmm6, zmm8                    ; round 13
-    vaesenc     zmm7, zmm7, zmm8                    ; round 13
-    vbroadcasti64x2 zmm8, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm9{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm9, zmm8, zmm9                    ; k_Nr + text
-    vaesenclast zmm9, zmm4, zmm9                    ; other text
-    vmovdqa64   xmm4, xmm9                          ; E_K(J_0)
-    vmovdqu8    [rbp - 16]{k1}, zmm9                ; written
-    vmovdqu8    zmm9{k1}{z}, zmm9                   ; C, zero-padded
-    vpshufb     zmm9, zmm9, zmm1                    ; C
-    vpxorq      zmm3, zmm9, zmm3                    ; beside it: S, the lengths
-    vpclmulqdq  zmm13, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm14, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu64   zmm10, [r9 + 48]                    ; text
-    vpxorq      zmm10, zmm8, zmm10                  ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; other text
-    vmovdqu64   [rbp + 48], zmm5                    ; written
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpclmulqdq  zmm10, zmm5, [rdx + 640], 0x00      ; A0·K0
-    vpclmulqdq  zmm11, zmm5, [rdx + 640], 0x10      ; A0·K1
-    vpclmulqdq  zmm12, zmm5, [rdx + 64], 0x01       ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm13, zmm9, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm14, zmm3, zmm11, 0x96            ; HI += it
-    vmovdqu8    zmm3{k2}{z}, [r9 + 112]             ; text, zero-padded
-    vpxorq      zmm3, zmm8, zmm3                    ; k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; other text
-    vmovdqu8    [rbp + 112]{k2}, zmm3               ; written
-    vmovdqu8    zmm3{k2}{z}, zmm3                   ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [rdx + 704], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdx + 128], 0x01      ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; A1·B1
-    vpternlogq  zmm13, zmm12, zmm6, 0x96            ; LO += it
-    vpternlogq  zmm14, zmm5, zmm9, 0x96             ; HI += it
-    vmovdqu8    zmm5{k3}{z}, [r9 + 176]             ; text, zero-padded
-    vpxorq      zmm5, zmm8, zmm5                    ; k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; other text
-    vmovdqu8    [rbp + 176]{k3}, zmm5               ; written
-    vmovdqu8    zmm5{k3}{z}, zmm5                   ; C, zero-padded
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm0, zmm5, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm5, zmm0, [rdx + 768], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 768], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm0, [rdx + 192], 0x01       ; A1·B0
-    vpclmulqdq  zmm8, zmm0, [rdx + 192], 0x11       ; A1·B1
-    vpternlogq  zmm13, zmm10, zmm5, 0x96            ; LO += it
-    vpternlogq  zmm14, zmm3, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm13, zmm7                   ; LO += it
-    vpxorq      zmm3, zmm14, zmm8                   ; HI += it
-    jmp         .short_reduce
-.short_over_4:
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
-    mov         rsi, 18446744073709486080
-    kmovq       k1, rsi                             ; all but lane 0
-    lea         rsi, [r12 - 176]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [r12 - 225]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k3, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 288]       ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vpaddd      zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; 8 blocks ahead
-    vpshufb     zmm6, zmm6, zmm1                    ; counter block
-    vpaddd      zmm7, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; 12 blocks ahead
-    vpshufb     zmm7, zmm7, zmm1                    ; counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; 16 blocks ahead
-    vpshufb     zmm8, zmm8, zmm1                    ; counter block
-    vbroadcasti64x2 zmm9, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm9                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm9                    ; + k_0
-    vpxorq      zmm6, zmm6, zmm9                    ; + k_0
-    vpxorq      zmm7, zmm7, zmm9                    ; + k_0
-    vpxorq      zmm8, zmm8, zmm9                    ; + k_0
-    vbroadcasti64x2 zmm9, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm9                    ; round 1
-    vaesenc     zmm5, zmm5, zmm9                    ; round 1
-    vaesenc     zmm6, zmm6, zmm9                    ; round 1
-    vaesenc     zmm7, zmm7, zmm9                    ; round 1
-    vaesenc     zmm8, zmm8, zmm9                    ; round 1
-    vbroadcasti64x2 zmm9, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm9                    ; round 2
-    vaesenc     zmm5, zmm5, zmm9                    ; round 2
-    vaesenc     zmm6, zmm6, zmm9                    ; round 2
-    vaesenc     zmm7, zmm7, zmm9                    ; round 2
-    vaesenc     zmm8, zmm8, zmm9                    ; round 2
-    vbroadcasti64x2 zmm9, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm9                    ; round 3
-    vaesenc     zmm5, zmm5, zmm9                    ; round 3
-    vaesenc     zmm6, zmm6, zmm9                    ; round 3
-    vaesenc     zmm7, zmm7, zmm9                    ; round 3
-    vaesenc     zmm8, zmm8, zmm9                    ; round 3
-    vbroadcasti64x2 zmm9, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm9                    ; round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; round 4
-    vaesenc     zmm8, zmm8, zmm9                    ; round 4
-    vbroadcasti64x2 zmm9, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm9                    ; round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; round 5
-    vaesenc     zmm8, zmm8, zmm9                    ; round 5
-    vbroadcasti64x2 zmm9, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm9                    ; round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; round 6
-    vaesenc     zmm8, zmm8, zmm9                    ; round 6
-    vbroadcasti64x2 zmm9, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm9                    ; round 7
-    vaesenc     zmm5, zmm5, zmm9                    ; round 7
-    vaesenc     zmm6, zmm6, zmm9                    ; round 7
-    vaesenc     zmm7, zmm7, zmm9                    ; round 7
-    vaesenc     zmm8, zmm8, zmm9                    ; round 7
-    vbroadcasti64x2 zmm9, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm9                    ; round 8
-    vaesenc     zmm5, zmm5, zmm9                    ; round 8
-    vaesenc     zmm6, zmm6, zmm9                    ; round 8
-    vaesenc     zmm7, zmm7, zmm9                    ; round 8
-    vaesenc     zmm8, zmm8, zmm9                    ; round 8
-    vbroadcasti64x2 zmm9, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm9                    ; round 9
-    vaesenc     zmm5, zmm5, zmm9                    ; round 9
-    vaesenc     zmm6, zmm6, zmm9                    ; round 9
-    vaesenc     zmm7, zmm7, zmm9                    ; round 9
-    vaesenc     zmm8, zmm8, zmm9                    ; round 9
-    vbroadcasti64x2 zmm9, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm9                    ; round 10
-    vaesenc     zmm5, zmm5, zmm9                    ; round 10
-    vaesenc     zmm6, zmm6, zmm9                    ; round 10
-    vaesenc     zmm7, zmm7, zmm9                    ; round 10
-    vaesenc     zmm8, zmm8, zmm9                    ; round 10
-    vbroadcasti64x2 zmm9, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm9                    ; round 11
-    vaesenc     zmm5, zmm5, zmm9                    ; round 11
-    vaesenc     zmm6, zmm6, zmm9                    ; round 11
-    vaesenc     zmm7, zmm7, zmm9                    ; round 11
-    vaesenc     zmm8, zmm8, zmm9                    ; round 11
-    vbroadcasti64x2 zmm9, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm9                    ; round 12
-    vaesenc     zmm5, zmm5, zmm9                    ; round 12
-    vaesenc     zmm6, zmm6, zmm9                    ; round 12
-    vaesenc     zmm7, zmm7, zmm9                    ; round 12
-    vaesenc     zmm8, zmm8, zmm9                    ; round 12
-    vbroadcasti64x2 zmm9, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm9                    ; round 13
-    vaesenc     zmm5, zmm5, zmm9                    ; round 13
-    vaesenc     zmm6, zmm6, zmm9                    ; round 13
-    vaesenc     zmm7, zmm7, zmm9                    ; round 13
-    vaesenc     zmm8, zmm8, zmm9                    ; round 13
-    vbroadcasti64x2 zmm9, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm10{k1}{z}, [r9 - 16]             ; text, zero-padded
-    vpxorq      zmm10, zmm9, zmm10                  ; k_Nr + text
-    vaesenclast zmm10, zmm4, zmm10                  ; other text
-    vmovdqa64   xmm4, xmm10                         ; E_K(J_0)
-    vmovdqu8    [rbp - 16]{k1}, zmm10               ; written
-    vmovdqu8    zmm10{k1}{z}, zmm10                 ; C, zero-padded
-    vpshufb     zmm10, zmm10, zmm1                  ; C
-    vpxorq      zmm3, zmm10, zmm3                   ; beside it: S, the lengths
-    vpclmulqdq  zmm14, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm15, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdx], 0x01            ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu64   zmm11, [r9 + 48]                    ; text
-    vpxorq      zmm11, zmm9, zmm11                  ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm11                   ; other text
-    vmovdqu64   [rbp + 48], zmm5                    ; written
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpclmulqdq  zmm11, zmm5, [rdx + 640], 0x00      ; A0·K0
-    vpclmulqdq  zmm12, zmm5, [rdx + 640], 0x10      ; A0·K1
-    vpclmulqdq  zmm13, zmm5, [rdx + 64], 0x01       ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm14, zmm10, zmm11, 0x96           ; LO += it
-    vpternlogq  zmm15, zmm3, zmm12, 0x96            ; HI += it
-    vmovdqu64   zmm3, [r9 + 112]                    ; text
-    vpxorq      zmm3, zmm9, zmm3                    ; k_Nr + text
-    vaesenclast zmm3, zmm6, zmm3                    ; other text
-    vmovdqu64   [rbp + 112], zmm3                   ; written
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [rdx + 704], 0x00       ; A0·K0
-    vpclmulqdq  zmm10, zmm3, [rdx + 704], 0x10      ; A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; A1·B1
-    vpternlogq  zmm14, zmm13, zmm6, 0x96            ; LO += it
-    vpternlogq  zmm15, zmm5, zmm10, 0x96            ; HI += it
-    vmovdqu8    zmm5{k2}{z}, [r9 + 176]             ; text, zero-padded
-    vpxorq      zmm5, zmm9, zmm5                    ; k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; other text
-    vmovdqu8    [rbp + 176]{k2}, zmm5               ; written
-    vmovdqu8    zmm5{k2}{z}, zmm5                   ; C, zero-padded
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm5, [rdx + 768], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm5, [rdx + 768], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm5, [rdx + 192], 0x01      ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; A1·B1
-    vpternlogq  zmm14, zmm11, zmm6, 0x96            ; LO += it
-    vpternlogq  zmm15, zmm3, zmm7, 0x96             ; HI += it
-    vmovdqu8    zmm3{k3}{z}, [r9 + 240]             ; text, zero-padded
-    vpxorq      zmm3, zmm9, zmm3                    ; k_Nr + text
-    vaesenclast zmm3, zmm8, zmm3                    ; other text
-    vmovdqu8    [rbp + 240]{k3}, zmm3               ; written
-    vmovdqu8    zmm3{k3}{z}, zmm3                   ; C, zero-padded
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm0, zmm3, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm3, zmm0, [rdx + 832], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 832], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm0, [rdx + 256], 0x01       ; A1·B0
-    vpclmulqdq  zmm8, zmm0, [rdx + 256], 0x11       ; A1·B1
-    vpternlogq  zmm14, zmm10, zmm3, 0x96            ; LO += it
-    vpternlogq  zmm15, zmm5, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm14, zmm7                   ; LO += it
-    vpxorq      zmm3, zmm15, zmm8                   ; HI += it
+    lea         rcx, [r12 - 192]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm1, [rdi + 1152]              ; k_0
+    vpxorq      zmm2, zmm2, zmm1                    ; + k_0
+    vpxorq      zmm3, zmm3, zmm1                    ; + k_0
+    vpxorq      zmm4, zmm4, zmm1                    ; + k_0
+    vpxorq      zmm0, zmm0, zmm1                    ; + k_0
+    vpxorq      zmm1, zmm20, zmm1                   ; + k_0
+    vbroadcasti64x2 zmm7, [rdi + 1168]              ; k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vaesenc     zmm3, zmm3, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm0, zmm0, zmm7                    ; round 1
+    vaesenc     zmm1, zmm1, zmm7                    ; round 1
+    vbroadcasti64x2 zmm7, [rdi + 1184]              ; k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; round 2
+    vaesenc     zmm1, zmm1, zmm7                    ; round 2
+    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; round 3
+    vaesenc     zmm1, zmm1, zmm7                    ; round 3
+    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm0, zmm0, zmm7                    ; round 4
+    vaesenc     zmm1, zmm1, zmm7                    ; round 4
+    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm0, zmm0, zmm7                    ; round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; round 5
+    vbroadcasti64x2 zmm7, [rdi + 1248]              ; k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vaesenc     zmm3, zmm3, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm0, zmm0, zmm7                    ; round 6
+    vaesenc     zmm1, zmm1, zmm7                    ; round 6
+    vbroadcasti64x2 zmm7, [rdi + 1264]              ; k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vaesenc     zmm3, zmm3, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm0, zmm0, zmm7                    ; round 7
+    vaesenc     zmm1, zmm1, zmm7                    ; round 7
+    vbroadcasti64x2 zmm7, [rdi + 1280]              ; k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vaesenc     zmm3, zmm3, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm0, zmm0, zmm7                    ; round 8
+    vaesenc     zmm1, zmm1, zmm7                    ; round 8
+    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_9
+    vaesenc     zmm2, zmm2, zmm7                    ; round 9
+    vaesenc     zmm3, zmm3, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm0, zmm0, zmm7                    ; round 9
+    vaesenc     zmm1, zmm1, zmm7                    ; round 9
+    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_10
+    vaesenc     zmm2, zmm2, zmm7                    ; round 10
+    vaesenc     zmm3, zmm3, zmm7                    ; round 10
+    vaesenc     zmm4, zmm4, zmm7                    ; round 10
+    vaesenc     zmm0, zmm0, zmm7                    ; round 10
+    vaesenc     zmm1, zmm1, zmm7                    ; round 10
+    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_11
+    vaesenc     zmm2, zmm2, zmm7                    ; round 11
+    vaesenc     zmm3, zmm3, zmm7                    ; round 11
+    vaesenc     zmm4, zmm4, zmm7                    ; round 11
+    vaesenc     zmm0, zmm0, zmm7                    ; round 11
+    vaesenc     zmm1, zmm1, zmm7                    ; round 11
+    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_12
+    vaesenc     zmm2, zmm2, zmm7                    ; round 12
+    vaesenc     zmm3, zmm3, zmm7                    ; round 12
+    vaesenc     zmm4, zmm4, zmm7                    ; round 12
+    vaesenc     zmm0, zmm0, zmm7                    ; round 12
+    vaesenc     zmm1, zmm1, zmm7                    ; round 12
+    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_13
+    vaesenc     zmm2, zmm2, zmm7                    ; round 13
+    vaesenc     zmm3, zmm3, zmm7                    ; round 13
+    vaesenc     zmm4, zmm4, zmm7                    ; round 13
+    vaesenc     zmm0, zmm0, zmm7                    ; round 13
+    vaesenc     zmm1, zmm1, zmm7                    ; round 13
+    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_14
+    vaesenclast zmm1, zmm1, zmm7                    ; E_K(J_0)
+    vmovdqu64   zmm8, [r9]                          ; text
+    vpxorq      zmm8, zmm7, zmm8                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; other text
+    vmovdqu64   [rbp], zmm2                         ; written
+    vpshufb     zmm2, zmm2, zmm5                    ; C
+    vpclmulqdq  zmm8, zmm2, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm2, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm10, zmm2, [rdx + 16], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 64]                     ; text
+    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; other text
+    vmovdqu64   [rbp + 64], zmm2                    ; written
+    vpshufb     zmm2, zmm2, zmm5                    ; C
+    vpclmulqdq  zmm3, zmm2, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm2, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm2, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm3, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 128]                    ; text
+    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; other text
+    vmovdqu64   [rbp + 128], zmm2                   ; written
+    vpshufb     zmm2, zmm2, zmm5                    ; C
+    vpclmulqdq  zmm3, zmm2, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm2, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm2, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm4, zmm2, 0x96             ; HI += it
+    vmovdqu8    zmm2{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
+    vaesenclast zmm0, zmm0, zmm2                    ; other text
+    vmovdqu8    [rbp + 192]{k1}, zmm0               ; written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
 .short_reduce:
-    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm0, zmm3, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, xmm1                    ; as in memory
-    vpxorq      xmm0, xmm0, xmm4                    ; the tag
+    vpclmulqdq  zmm0, zmm11, zmm6, 0x10             ; LO0·Q'
+    vpshufd     zmm2, zmm11, 0x4e                   ; (LO1, LO0)
+    vpternlogq  zmm2, zmm12, zmm0, 0x96             ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
+    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
+    vpxorq      xmm0, xmm0, xmm2                    ; add up the lanes
+    vpshufb     xmm0, xmm0, xmm5                    ; as in memory
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
     vmovdqu64   [rax], xmm0                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
@@ -2610,54 +2549,54 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     pop         rbx                                 ; callee-saved
     ret
 .long:
-    vpshufb     xmm0, xmm8, xmm1                    ; counter block
-    vmovdqu64   xmm4, [rdi + 1152]                  ; E_K(J_0): k_0
-    vpxorq      xmm0, xmm0, xmm4                    ; E_K(J_0): + k_0
-    vmovdqu64   xmm4, [rdi + 1168]                  ; E_K(J_0): k_1
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 1
-    vmovdqu64   xmm4, [rdi + 1184]                  ; E_K(J_0): k_2
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 2
-    vmovdqu64   xmm4, [rdi + 1200]                  ; E_K(J_0): k_3
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 3
-    vmovdqu64   xmm4, [rdi + 1216]                  ; E_K(J_0): k_4
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 4
-    vmovdqu64   xmm4, [rdi + 1232]                  ; E_K(J_0): k_5
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 5
-    vmovdqu64   xmm4, [rdi + 1248]                  ; E_K(J_0): k_6
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 6
-    vmovdqu64   xmm4, [rdi + 1264]                  ; E_K(J_0): k_7
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 7
-    vmovdqu64   xmm4, [rdi + 1280]                  ; E_K(J_0): k_8
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 8
-    vmovdqu64   xmm4, [rdi + 1296]                  ; E_K(J_0): k_9
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 9
-    vmovdqu64   xmm4, [rdi + 1312]                  ; E_K(J_0): k_10
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 10
-    vmovdqu64   xmm4, [rdi + 1328]                  ; E_K(J_0): k_11
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 11
-    vmovdqu64   xmm4, [rdi + 1344]                  ; E_K(J_0): k_12
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 12
-    vmovdqu64   xmm4, [rdi + 1360]                  ; E_K(J_0): k_13
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 13
-    vmovdqu64   xmm4, [rdi + 1376]                  ; E_K(J_0): k_14
-    vaesenclast xmm0, xmm0, xmm4                    ; E_K(J_0): last round
+    vmovdqu64   xmm0, [rdi + 1152]                  ; E_K(J_0): k_0
+    vpxorq      xmm0, xmm20, xmm0                   ; E_K(J_0): + k_0
+    vmovdqu64   xmm1, [rdi + 1168]                  ; E_K(J_0): k_1
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 1
+    vmovdqu64   xmm1, [rdi + 1184]                  ; E_K(J_0): k_2
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 2
+    vmovdqu64   xmm1, [rdi + 1200]                  ; E_K(J_0): k_3
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 3
+    vmovdqu64   xmm1, [rdi + 1216]                  ; E_K(J_0): k_4
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 4
+    vmovdqu64   xmm1, [rdi + 1232]                  ; E_K(J_0): k_5
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 5
+    vmovdqu64   xmm1, [rdi + 1248]                  ; E_K(J_0): k_6
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 6
+    vmovdqu64   xmm1, [rdi + 1264]                  ; E_K(J_0): k_7
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 7
+    vmovdqu64   xmm1, [rdi + 1280]                  ; E_K(J_0): k_8
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 8
+    vmovdqu64   xmm1, [rdi + 1296]                  ; E_K(J_0): k_9
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 9
+    vmovdqu64   xmm1, [rdi + 1312]                  ; E_K(J_0): k_10
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 10
+    vmovdqu64   xmm1, [rdi + 1328]                  ; E_K(J_0): k_11
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 11
+    vmovdqu64   xmm1, [rdi + 1344]                  ; E_K(J_0): k_12
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 12
+    vmovdqu64   xmm1, [rdi + 1360]                  ; E_K(J_0): k_13
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 13
+    vmovdqu64   xmm1, [rdi + 1376]                  ; E_K(J_0): k_14
+    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0): last round
     vmovdqu64   [rsp], xmm0                         ; E_K(J_0), put aside
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_one]  ; the next counters
-    vpclmulqdq  xmm0, xmm3, [rdi + 1072], 0x00      ; A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 1072], 0x10      ; A0·K1
-    vpclmulqdq  xmm4, xmm3, [rdi + 496], 0x01       ; A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 496], 0x11       ; A1·B1
-    vpxorq      xmm0, xmm0, xmm4                    ; LO += it
-    vpclmulqdq  xmm4, xmm0, xmm2, 0x10              ; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm0, 0x96              ; + HI
-    vpxorq      xmm0, xmm4, xmm5                    ; RES = fold(LO) + HI
+    vpshufb     zmm0, zmm20, zmm5                   ; counter, last word first
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vpclmulqdq  xmm1, xmm7, [rdi + 1072], 0x00      ; A0·K0
+    vpclmulqdq  xmm4, xmm7, [rdi + 1072], 0x10      ; A0·K1
+    vpclmulqdq  xmm2, xmm7, [rdi + 496], 0x01       ; A1·B0
+    vpclmulqdq  xmm3, xmm7, [rdi + 496], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; RES = fold(LO) + HI
     mov         rcx, r12
-    vbroadcasti64x2 zmm3, [rdi + 1152]              ; k_0
-    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
-    vbroadcasti64x2 zmm5, [rdi + 1184]              ; k_2
-    vbroadcasti64x2 zmm6, [rdi + 1200]              ; k_3
-    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm2, [rdi + 1152]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 1216]              ; k_4
     vbroadcasti64x2 zmm9, [rdi + 1232]              ; k_5
     vbroadcasti64x2 zmm10, [rdi + 1248]             ; k_6
     vbroadcasti64x2 zmm11, [rdi + 1264]             ; k_7
@@ -2669,62 +2608,62 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     cmp         rcx, 512
     jb          .rest
 .first:
-    vpshufb     zmm17, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpaddd      zmm23, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vpshufb     zmm17, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm18, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm5                  ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm21, zmm21, zmm5                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm22, zmm22, zmm5                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm23, zmm23, zmm5                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm24, zmm24, zmm5                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
@@ -2826,77 +2765,78 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     add         r9, 512                             ; next group
     cmp         rcx, 1024
     jb          .rest
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm17, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpaddd      zmm23, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vpshufb     zmm17, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm18, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm5                  ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm21, zmm21, zmm5                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm22, zmm22, zmm5                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm23, zmm23, zmm5                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm24, zmm24, zmm5                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
     vmovdqu64   zmm25, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vpshufb     zmm25, zmm25, zmm1                  ; C3·H^6: C
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vpshufb     zmm25, zmm25, zmm5                  ; C3·H^6: C
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
     vmovdqu64   zmm26, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpshufb     zmm26, zmm26, zmm1                  ; C4·H^5: C
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vpshufb     zmm26, zmm26, zmm5                  ; C4·H^5: C
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
     vpclmulqdq  zmm30, zmm25, [rdi + 704], 0x00     ; C3·H^6: A0·K0
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
     vpclmulqdq  zmm27, zmm25, [rdi + 128], 0x01     ; C3·H^6: A1·B0
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
     vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x00     ; C4·H^5: A0·K0
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C5·H^4: LO += it
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
     vpclmulqdq  zmm31, zmm25, [rdi + 704], 0x10     ; C3·H^6: A0·K1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
     vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C3·H^6: A1·B1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
     vpclmulqdq  zmm27, zmm26, [rdi + 768], 0x10     ; C4·H^5: A0·K1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
     vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C5·H^4: HI += it
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vmovdqu64   zmm25, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vpshufb     zmm25, zmm25, zmm1                  ; C5·H^4: C
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vpshufb     zmm25, zmm25, zmm5                  ; C5·H^4: C
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
     vpclmulqdq  zmm27, zmm26, [rdi + 192], 0x01     ; C4·H^5: A1·B0
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
@@ -2920,7 +2860,7 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm26, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vpshufb     zmm26, zmm26, zmm1                  ; C6·H^3: C
+    vpshufb     zmm26, zmm26, zmm5                  ; C6·H^3: C
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
     vpclmulqdq  zmm27, zmm25, [rdi + 256], 0x01     ; C5·H^4: A1·B0
@@ -2945,7 +2885,7 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm25, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
     vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vpshufb     zmm25, zmm25, zmm1                  ; C7·H^2: C
+    vpshufb     zmm25, zmm25, zmm5                  ; C7·H^2: C
     vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
     vpclmulqdq  zmm27, zmm26, [rdi + 320], 0x01     ; C6·H^3: A1·B0
@@ -2970,7 +2910,7 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm26, [rbp + 448]                  ; C8·H^1: C, bytes as in memory
     vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
     vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
-    vpshufb     zmm26, zmm26, zmm1                  ; C8·H^1: C
+    vpshufb     zmm26, zmm26, zmm5                  ; C8·H^1: C
     vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
     vaesenc     zmm20, zmm20, zmm15                 ; AES: round 11
     vpclmulqdq  zmm27, zmm25, [rdi + 384], 0x01     ; C7·H^2: A1·B0
@@ -2995,7 +2935,7 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm27, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
     vaesenc     zmm17, zmm17, zmm25                 ; AES: round 13
     vaesenc     zmm18, zmm18, zmm25                 ; AES: round 13
-    vpshufb     zmm27, zmm27, zmm1                  ; C2·H^7: C
+    vpshufb     zmm27, zmm27, zmm5                  ; C2·H^7: C
     vaesenc     zmm19, zmm19, zmm25                 ; AES: round 13
     vaesenc     zmm20, zmm20, zmm25                 ; AES: round 13
     vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C8·H^1: A1·B0
@@ -3020,16 +2960,16 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm18, [rbp]                        ; C1·H^8: C, bytes as in memory
     vmovdqu64   [rbp + 640], zmm17                  ; AES: written
     vpxorq      zmm17, zmm25, [r9 + 192]            ; AES: k_Nr + text
-    vpshufb     zmm18, zmm18, zmm1                  ; C1·H^8: C
+    vpshufb     zmm18, zmm18, zmm5                  ; C1·H^8: C
     vaesenclast zmm17, zmm20, zmm17                 ; AES: last round: the other text
     vmovdqu64   [rbp + 704], zmm17                  ; AES: written
-    vpxorq      zmm0, zmm18, zmm0                   ; C1·H^8: A = X + C
+    vpxorq      zmm1, zmm18, zmm1                   ; C1·H^8: A = X + C
     vpxorq      zmm17, zmm25, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
     vpclmulqdq  zmm18, zmm27, [rdi + 64], 0x01      ; C2·H^7: A1·B0
     vmovdqu64   [rbp + 768], zmm17                  ; AES: written
     vpxorq      zmm17, zmm25, [r9 + 320]            ; AES: k_Nr + text
-    vpclmulqdq  zmm19, zmm0, [rdi + 576], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm19, zmm1, [rdi + 576], 0x00      ; C1·H^8: A0·K0
     vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
     vmovdqu64   [rbp + 832], zmm17                  ; AES: written
     vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C1·H^8: LO += it
@@ -3039,20 +2979,20 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm17, zmm27, [rdi + 64], 0x11      ; C2·H^7: A1·B1
     vpxorq      zmm18, zmm25, [r9 + 448]            ; AES: k_Nr + text
     vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm19, zmm0, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm19, zmm1, [rdi + 576], 0x10      ; C1·H^8: A0·K1
     vmovdqu64   [rbp + 960], zmm18                  ; AES: written
     vpternlogq  zmm31, zmm17, zmm19, 0x96           ; C1·H^8: HI += it
-    vpclmulqdq  zmm17, zmm0, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm17, zmm1, [rdi], 0x01            ; C1·H^8: A1·B0
     vpxorq      zmm17, zmm30, zmm17                 ; C1·H^8: LO += it
-    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
     vpshufd     zmm18, zmm17, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm31, zmm0, zmm18, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm0, zmm17, zmm2, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm0, zmm0, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm17, zmm0, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm17                   ; reduce: add up the lanes
-    vextracti64x2 xmm17, ymm0, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm17                   ; reduce: add up the lanes
+    vpternlogq  zmm31, zmm1, zmm18, 0x96            ; reduce: + HI
+    vpclmulqdq  zmm1, zmm17, zmm6, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm31                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm17, zmm1, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm17                   ; reduce: add up the lanes
+    vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm17                   ; reduce: add up the lanes
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         rcx, 512
@@ -3062,46 +3002,45 @@ gcm256_avx512_k_clmul1_x32_short_seal:
 .rest:
     mov         rsi, rbp
     mov         r10, rcx
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 512
     jb          .fewer
     add         rbp, 512
     sub         rcx, 512
 .fewer:
     vpxorq      xmm17, xmm17, xmm17
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .written
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .under_4
-    vpshufb     zmm18, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm5                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
@@ -3156,23 +3095,22 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     add         rbp, 256
     sub         rcx, 256
 .under_4:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x80
     jb          .under_2
-    vpshufb     zmm18, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm19, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: the next counters
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
@@ -3203,16 +3141,15 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     add         rbp, 0x80
     sub         rcx, 0x80
 .under_2:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jb          .under_1
-    vpshufb     zmm18, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: the next counters
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
@@ -3231,109 +3168,108 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     add         rbp, 0x40
     sub         rcx, 0x40
 .under_1:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .written
-    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpxorq      zmm3, zmm8, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm4, [rdi + 1360]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
+    vpshufb     zmm0, zmm0, zmm5                    ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm2, [rdi + 1360]              ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm2                    ; AES: round 13
     mov         rdx, -1
     bzhi        rdx, rdx, rcx
     kmovq       k1, rdx                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [r9]                   ; AES: text, zero-padded
-    vbroadcasti64x2 zmm5, [rdi + 1376]              ; AES: k_14
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vmovdqu8    [rbp]{k1}, zmm3                     ; AES: written
-    vmovdqu8    zmm17{k1}{z}, zmm3                  ; AES: zero-padded
+    vmovdqu8    zmm2{k1}{z}, [r9]                   ; AES: text, zero-padded
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; AES: k_14
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
+    vmovdqu8    [rbp]{k1}, zmm0                     ; AES: written
+    vmovdqu8    zmm17{k1}{z}, zmm0                  ; AES: zero-padded
 .written:
     cmp         r10, 512
     jb          .tail
-    vmovdqu64   zmm3, [rsi + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm1                    ; C3·H^6: C
-    vpclmulqdq  zmm13, zmm3, [rdi + 704], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm14, zmm3, [rdi + 704], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm4, zmm3, [rdi + 128], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 128], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm5, [rsi + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1                    ; C4·H^5: C
-    vpclmulqdq  zmm6, zmm5, [rdi + 768], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  zmm8, zmm5, [rdi + 192], 0x01       ; C4·H^5: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C4·H^5: A1·B1
+    vmovdqu64   zmm0, [rsi + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm5                    ; C3·H^6: C
+    vpclmulqdq  zmm13, zmm0, [rdi + 704], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm14, zmm0, [rdi + 704], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm2, zmm0, [rdi + 128], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 128], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm3, [rsi + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm5                    ; C4·H^5: C
+    vpclmulqdq  zmm4, zmm3, [rdi + 768], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdi + 768], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdi + 192], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C4·H^5: A1·B1
     vmovdqu64   zmm9, [rsi + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm1                    ; C5·H^4: C
+    vpshufb     zmm9, zmm9, zmm5                    ; C5·H^4: C
     vpclmulqdq  zmm10, zmm9, [rdi + 832], 0x00      ; C5·H^4: A0·K0
     vpclmulqdq  zmm11, zmm9, [rdi + 832], 0x10      ; C5·H^4: A0·K1
     vpclmulqdq  zmm12, zmm9, [rdi + 256], 0x01      ; C5·H^4: A1·B0
     vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C5·H^4: A1·B1
-    vpternlogq  zmm13, zmm4, zmm6, 0x96             ; C5·H^4: LO += it
-    vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C5·H^4: HI += it
-    vmovdqu64   zmm3, [rsi + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm1                    ; C6·H^3: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 896], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  zmm6, zmm3, [rdi + 896], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdi + 320], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 320], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm13, zmm2, zmm4, 0x96             ; C5·H^4: LO += it
+    vpternlogq  zmm14, zmm0, zmm7, 0x96             ; C5·H^4: HI += it
+    vmovdqu64   zmm0, [rsi + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm5                    ; C6·H^3: C
+    vpclmulqdq  zmm2, zmm0, [rdi + 896], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  zmm4, zmm0, [rdi + 896], 0x10       ; C6·H^3: A0·K1
+    vpclmulqdq  zmm7, zmm0, [rdi + 320], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C6·H^3: A1·B1
     vpternlogq  zmm13, zmm8, zmm10, 0x96            ; C6·H^3: LO += it
-    vpternlogq  zmm14, zmm5, zmm11, 0x96            ; C6·H^3: HI += it
-    vmovdqu64   zmm5, [rsi + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1                    ; C7·H^2: C
-    vpclmulqdq  zmm8, zmm5, [rdi + 960], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  zmm10, zmm5, [rdi + 960], 0x10      ; C7·H^2: A0·K1
-    vpclmulqdq  zmm11, zmm5, [rdi + 384], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 384], 0x11       ; C7·H^2: A1·B1
-    vpternlogq  zmm13, zmm12, zmm4, 0x96            ; C7·H^2: LO += it
-    vpternlogq  zmm14, zmm9, zmm6, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   zmm4, [rsi + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C8·H^1: C
-    vpclmulqdq  zmm6, zmm4, [rdi + 1024], 0x00      ; C8·H^1: A0·K0
-    vpclmulqdq  zmm9, zmm4, [rdi + 1024], 0x10      ; C8·H^1: A0·K1
-    vpclmulqdq  zmm12, zmm4, [rdi + 448], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 448], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  zmm14, zmm3, zmm11, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm3, [rsi + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm5                    ; C7·H^2: C
+    vpclmulqdq  zmm8, zmm3, [rdi + 960], 0x00       ; C7·H^2: A0·K0
+    vpclmulqdq  zmm10, zmm3, [rdi + 960], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdi + 384], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C7·H^2: A1·B1
+    vpternlogq  zmm13, zmm12, zmm2, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm14, zmm9, zmm4, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   zmm2, [rsi + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm5                    ; C8·H^1: C
+    vpclmulqdq  zmm4, zmm2, [rdi + 1024], 0x00      ; C8·H^1: A0·K0
+    vpclmulqdq  zmm9, zmm2, [rdi + 1024], 0x10      ; C8·H^1: A0·K1
+    vpclmulqdq  zmm12, zmm2, [rdi + 448], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C8·H^1: A1·B1
     vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
-    vpternlogq  zmm14, zmm3, zmm10, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm3, [rsi + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm1                    ; C2·H^7: C
-    vpclmulqdq  zmm7, zmm3, [rdi + 640], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  zmm8, zmm3, [rdi + 640], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C2·H^7: A1·B1
-    vpternlogq  zmm13, zmm11, zmm6, 0x96            ; C2·H^7: LO += it
-    vpternlogq  zmm14, zmm5, zmm9, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm5, [rsi]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^8: C
-    vpxorq      zmm0, zmm5, zmm0                    ; C1·H^8: A = X + C
-    vpclmulqdq  zmm5, zmm0, [rdi + 576], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdi + 576], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  zmm9, zmm0, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpternlogq  zmm14, zmm0, zmm10, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm0, [rsi + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm5                    ; C2·H^7: C
+    vpclmulqdq  zmm7, zmm0, [rdi + 640], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  zmm8, zmm0, [rdi + 640], 0x10       ; C2·H^7: A0·K1
+    vpclmulqdq  zmm10, zmm0, [rdi + 64], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdi + 64], 0x11        ; C2·H^7: A1·B1
+    vpternlogq  zmm13, zmm11, zmm4, 0x96            ; C2·H^7: LO += it
+    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm3, [rsi]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm5                    ; C1·H^8: C
+    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^8: A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdi + 576], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdi + 576], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  zmm9, zmm1, [rdi], 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
     vpternlogq  zmm13, zmm12, zmm7, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm4, zmm8, 0x96             ; C1·H^8: HI += it
-    vpternlogq  zmm13, zmm10, zmm5, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm3, zmm6, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm3, zmm13, zmm9                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm4, zmm3, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm14, zmm0, zmm3, 0x96             ; reduce: + HI
-    vpxorq      zmm0, zmm4, zmm14                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm3                    ; reduce: add up the lanes
+    vpternlogq  zmm14, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
+    vpternlogq  zmm13, zmm10, zmm3, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm14, zmm0, zmm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm0, zmm13, zmm9                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm0, zmm6, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm14, zmm1, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm14                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm0, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
     add         rsi, 512                            ; reduce
     sub         r10, 512                            ; reduce
 .tail:
@@ -3347,32 +3283,34 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     jae         .tail_first                         ; reduce
     vpxorq      xmm7, xmm7, xmm7                    ; reduce
     vpxorq      xmm8, xmm8, xmm8                    ; reduce
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest                          ; reduce
 .tail_first:
-    vmovdqu64   zmm3, [rsi]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm1                    ; C·H^m: C
-    vpxorq      zmm0, zmm3, zmm0                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm3, zmm0, [rdx + 576], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm4, zmm0, [rdx + 576], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C·H^m: A1·B0
+    vmovdqu64   zmm0, [rsi]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm5                    ; C·H^m: C
+    vpxorq      zmm0, zmm0, zmm1                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm1, zmm0, [rdx + 576], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm2, zmm0, [rdx + 576], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm3, zmm0, [rdx], 0x01             ; C·H^m: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm7, zmm3, zmm5                    ; C·H^m: LO += it
-    vpxorq      zmm8, zmm4, zmm0                    ; C·H^m: HI += it
-    vpxorq      xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    vpxorq      zmm7, zmm1, zmm3                    ; C·H^m: LO += it
+    vpxorq      zmm8, zmm2, zmm0                    ; C·H^m: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         rdx, 0x40                           ; the next powers
     add         rsi, 0x40                           ; the next blocks
     sub         r10, 0x40
     cmp         r10, 0x40
     jb          .tail_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
-    vmovdqu64   zmm3, [rsi]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm1                    ; C·H^i: C
-    vpclmulqdq  zmm4, zmm3, [rdx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm7, zmm4, zmm6, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm8, zmm5, zmm3, 0x96              ; C·H^i: HI += it
+    vmovdqu64   zmm0, [rsi]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm5                    ; C·H^i: C
+    vpclmulqdq  zmm2, zmm0, [rdx + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm7, zmm2, zmm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm3, zmm0, 0x96              ; C·H^i: HI += it
     add         rdx, 0x40                           ; the next powers
     add         rsi, 0x40                           ; the next blocks
     sub         r10, 0x40
@@ -3382,39 +3320,39 @@ gcm256_avx512_k_clmul1_x32_short_seal:
     cmp         r10, 0x00
     je          .tail_reduce
 .tail_rest:
-    vpshufb     zmm3, zmm17, zmm1                   ; C
-    vpxorq      zmm0, zmm3, zmm0                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm0, [rdx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm0, [rdx + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm5, zmm0, [rdx], 0x01             ; C·H^i: A1·B0
+    vpshufb     zmm0, zmm17, zmm5                   ; C
+    vpxorq      zmm0, zmm0, zmm1                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm1, zmm0, [rdx + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm2, zmm0, [rdx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm3, zmm0, [rdx], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm7, zmm3, zmm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm8, zmm4, zmm0, 0x96              ; C·H^i: HI += it
+    vpternlogq  zmm7, zmm1, zmm3, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm8, zmm2, zmm0, 0x96              ; C·H^i: HI += it
 .tail_reduce:
-    vpclmulqdq  zmm0, zmm7, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm8, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm3, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm3                    ; reduce: add up the lanes
+    vpclmulqdq  zmm0, zmm7, zmm6, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm1, zmm8, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
 .tag:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm3, r12
+    vmovq       xmm0, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm4, r8
-    vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
-    vpxorq      xmm0, xmm0, xmm3                    ; lengths: A = X + lengths
-    vpclmulqdq  xmm3, xmm0, [rdi + 1072], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm5, xmm0, [rdi + 1072], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm4, xmm0, [rdi + 496], 0x01       ; lengths: A1·B0
+    vmovq       xmm2, r8
+    vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
+    vpxorq      xmm0, xmm1, xmm0                    ; lengths: A = X + lengths
+    vpclmulqdq  xmm1, xmm0, [rdi + 1072], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 1072], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; lengths: A1·B0
     vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x11       ; lengths: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm3, xmm2, 0x10              ; lengths: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; lengths: (LO1, LO0)
-    vpternlogq  xmm5, xmm0, xmm3, 0x96              ; lengths: + HI
-    vpxorq      xmm0, xmm2, xmm5                    ; lengths: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, xmm1                    ; lengths: as in memory
+    vpxorq      xmm1, xmm1, xmm2                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; lengths: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; lengths: + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; lengths: RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, xmm5                    ; lengths: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     vmovdqu64   [rax], xmm0                         ; tag
@@ -3437,7 +3375,7 @@ gcm256_avx512_k_clmul1_x32_short_seal:
 ; int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
 ;   stack 104 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-31, 16 bytes of stack
+;   secrets may remain in xmm0-4,7-31, 16 bytes of stack
 global gcm256_avx512_k_clmul1_x32_short_open:function (gcm256_avx512_k_clmul1_x32_short_open.end - gcm256_avx512_k_clmul1_x32_short_open)
 align 32
 gcm256_avx512_k_clmul1_x32_short_open:
@@ -3478,7 +3416,13 @@ gcm256_avx512_k_clmul1_x32_short_open:
     vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
     vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
     vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
-    vporq       xmm0, xmm0, [rel gcm256_avx512_k_clmul1_x32_short_first_number]  ; IV || 1
+    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; IV || 0 in every lane
+    vpxorq      zmm20, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers]  ; IV || j
+    vpxorq      zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
+    vpxorq      zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
+    vpxorq      zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
+    vpxorq      zmm4, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
+    vpxorq      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_numbers_from_13]  ; IV || j
     jmp         .counter
 .other:
     vmovdqu64   xmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
@@ -3537,16 +3481,30 @@ gcm256_avx512_k_clmul1_x32_short_open:
     vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
     vpxorq      xmm2, xmm1, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
     vpshufb     xmm0, xmm2, xmm0                    ; J_0
+    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter, last word first
+    vpaddd      zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead]  ; as many blocks ahead
+    vpshufb     zmm20, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm1, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
+    vpshufb     zmm1, zmm1, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm2, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
+    vpshufb     zmm2, zmm2, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm3, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
+    vpshufb     zmm3, zmm3, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm4, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
+    vpshufb     zmm4, zmm4, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_ahead_from_13]  ; as many blocks ahead
+    vpshufb     zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
 .counter:
-    vmovdqu64   zmm1, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   zmm2, [rel gcm256_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vmovdqu64   zmm5, [rel gcm256_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   zmm6, [rel gcm256_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
     cmp         r8, 0x11
     jae         .more
     mov         rdx, -1
     bzhi        rdx, rdx, r8
     kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
-    vpshufb     xmm3, xmm3, xmm1                    ; AAD
+    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm7, xmm7, xmm5                    ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -3556,85 +3514,84 @@ gcm256_avx512_k_clmul1_x32_short_open:
     mov         rbp, r8
     sub         rbp, rdx                            ; bytes before it
     lea         rsi, [rcx + rbp]                    ; the last block
-    vpxorq      xmm3, xmm3, xmm3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm7, xmm7, xmm7
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 512
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C3·H^6: C
-    vpclmulqdq  zmm14, zmm4, [rdi + 704], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm15, zmm4, [rdi + 704], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm5, zmm4, [rdi + 128], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm6, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C4·H^5: C
-    vpclmulqdq  zmm7, zmm6, [rdi + 768], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  zmm8, zmm6, [rdi + 768], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  zmm9, zmm6, [rdi + 192], 0x01       ; C4·H^5: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 192], 0x11       ; C4·H^5: A1·B1
-    vmovdqu64   zmm10, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm1                  ; C5·H^4: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 832], 0x00     ; C5·H^4: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 832], 0x10     ; C5·H^4: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 256], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C5·H^4: A1·B1
-    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C5·H^4: LO += it
-    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C5·H^4: HI += it
-    vmovdqu64   zmm4, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C6·H^3: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 896], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  zmm7, zmm4, [rdi + 896], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  zmm8, zmm4, [rdi + 320], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 320], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C6·H^3: LO += it
-    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C6·H^3: HI += it
-    vmovdqu64   zmm6, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
-    vpclmulqdq  zmm9, zmm6, [rdi + 960], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  zmm11, zmm6, [rdi + 960], 0x10      ; C7·H^2: A0·K1
-    vpclmulqdq  zmm12, zmm6, [rdi + 384], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C7·H^2: A1·B1
-    vpternlogq  zmm14, zmm13, zmm5, 0x96            ; C7·H^2: LO += it
-    vpternlogq  zmm15, zmm10, zmm7, 0x96            ; C7·H^2: HI += it
-    vmovdqu64   zmm5, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm5, zmm5, zmm1                    ; C8·H^1: C
-    vpclmulqdq  zmm7, zmm5, [rdi + 1024], 0x00      ; C8·H^1: A0·K0
-    vpclmulqdq  zmm10, zmm5, [rdi + 1024], 0x10     ; C8·H^1: A0·K1
-    vpclmulqdq  zmm13, zmm5, [rdi + 448], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C8·H^1: A1·B1
-    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C8·H^1: LO += it
-    vpternlogq  zmm15, zmm4, zmm11, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C2·H^7: C
-    vpclmulqdq  zmm8, zmm4, [rdi + 640], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  zmm9, zmm4, [rdi + 640], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  zmm11, zmm4, [rdi + 64], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C2·H^7: A1·B1
-    vpternlogq  zmm14, zmm12, zmm7, 0x96            ; C2·H^7: LO += it
-    vpternlogq  zmm15, zmm6, zmm10, 0x96            ; C2·H^7: HI += it
-    vmovdqu64   zmm6, [rcx]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^8: C
-    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^8: A = X + C
-    vpclmulqdq  zmm6, zmm3, [rdi + 576], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  zmm7, zmm3, [rdi + 576], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdi], 0x01            ; C1·H^8: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpternlogq  zmm14, zmm13, zmm8, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm15, zmm5, zmm9, 0x96             ; C1·H^8: HI += it
-    vpternlogq  zmm14, zmm11, zmm6, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm15, zmm4, zmm7, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm4, zmm14, zmm10                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm5, zmm4, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
-    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vmovdqu64   zmm8, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C3·H^6: C
+    vpclmulqdq  zmm18, zmm8, [rdi + 704], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm19, zmm8, [rdi + 704], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm9, zmm8, [rdi + 128], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm10, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm5                  ; C4·H^5: C
+    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + 768], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + 192], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C4·H^5: A1·B1
+    vmovdqu64   zmm14, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm14, zmm14, zmm5                  ; C5·H^4: C
+    vpclmulqdq  zmm15, zmm14, [rdi + 832], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm16, zmm14, [rdi + 832], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm17, zmm14, [rdi + 256], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm14, zmm14, [rdi + 256], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm18, zmm9, zmm11, 0x96            ; C5·H^4: LO += it
+    vpternlogq  zmm19, zmm8, zmm12, 0x96            ; C5·H^4: HI += it
+    vmovdqu64   zmm8, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C6·H^3: C
+    vpclmulqdq  zmm9, zmm8, [rdi + 896], 0x00       ; C6·H^3: A0·K0
+    vpclmulqdq  zmm11, zmm8, [rdi + 896], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  zmm12, zmm8, [rdi + 320], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 320], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm18, zmm13, zmm15, 0x96           ; C6·H^3: LO += it
+    vpternlogq  zmm19, zmm10, zmm16, 0x96           ; C6·H^3: HI += it
+    vmovdqu64   zmm10, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm5                  ; C7·H^2: C
+    vpclmulqdq  zmm13, zmm10, [rdi + 960], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm15, zmm10, [rdi + 960], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm16, zmm10, [rdi + 384], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 384], 0x11     ; C7·H^2: A1·B1
+    vpternlogq  zmm18, zmm17, zmm9, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm19, zmm14, zmm11, 0x96           ; C7·H^2: HI += it
+    vmovdqu64   zmm9, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm5                    ; C8·H^1: C
+    vpclmulqdq  zmm11, zmm9, [rdi + 1024], 0x00     ; C8·H^1: A0·K0
+    vpclmulqdq  zmm14, zmm9, [rdi + 1024], 0x10     ; C8·H^1: A0·K1
+    vpclmulqdq  zmm17, zmm9, [rdi + 448], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 448], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  zmm18, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
+    vpternlogq  zmm19, zmm8, zmm15, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm8, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C2·H^7: C
+    vpclmulqdq  zmm12, zmm8, [rdi + 640], 0x00      ; C2·H^7: A0·K0
+    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C2·H^7: A1·B1
+    vpternlogq  zmm18, zmm16, zmm11, 0x96           ; C2·H^7: LO += it
+    vpternlogq  zmm19, zmm10, zmm14, 0x96           ; C2·H^7: HI += it
+    vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm5                  ; C1·H^8: C
+    vpxorq      zmm7, zmm10, zmm7                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm10, zmm7, [rdi + 576], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm11, zmm7, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm14, zmm7, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpternlogq  zmm18, zmm17, zmm12, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm19, zmm9, zmm13, 0x96            ; C1·H^8: HI += it
+    vpternlogq  zmm18, zmm15, zmm10, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm19, zmm8, zmm11, 0x96            ; C1·H^8: HI += it
+    vpxorq      zmm8, zmm18, zmm14                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm9, zmm8, zmm6, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm8, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; reduce: + HI
+    vpxorq      zmm7, zmm9, zmm19                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm7, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm7, ymm7, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
     add         rcx, 512                            ; next group
     sub         rbp, 512
     cmp         rbp, 512
@@ -3649,21 +3606,21 @@ gcm256_avx512_k_clmul1_x32_short_open:
     sub         rbx, r11                            ; H^m
     cmp         rbp, 0x40
     jae         .aad_first
-    vpxorq      xmm8, xmm8, xmm8
-    vpxorq      xmm9, xmm9, xmm9
+    vpxorq      xmm12, xmm12, xmm12
+    vpxorq      xmm13, xmm13, xmm13
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
-    vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C·H^m: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm4, zmm3, [rbx + 576], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rbx + 576], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rbx], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rbx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
-    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vmovdqu64   zmm8, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C·H^m: C
+    vpxorq      zmm7, zmm8, zmm7                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm8, zmm7, [rbx + 576], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rbx + 576], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm10, zmm7, [rbx], 0x01            ; C·H^m: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rbx], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm12, zmm8, zmm10                  ; C·H^m: LO += it
+    vpxorq      zmm13, zmm9, zmm7                   ; C·H^m: HI += it
+    vpxorq      xmm7, xmm7, xmm7                    ; C·H^m: X counts once
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbp, 0x40
@@ -3671,14 +3628,14 @@ gcm256_avx512_k_clmul1_x32_short_open:
     jb          .aad_after_block
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
-    vmovdqu64   zmm4, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C·H^i: C
-    vpclmulqdq  zmm5, zmm4, [rbx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rbx + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rbx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rbx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
+    vmovdqu64   zmm8, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm8, zmm8, zmm5                    ; C·H^i: C
+    vpclmulqdq  zmm9, zmm8, [rbx + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rbx + 576], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rbx], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm12, zmm9, zmm11, 0x96            ; C·H^i: LO += it
+    vpternlogq  zmm13, zmm10, zmm8, 0x96            ; C·H^i: HI += it
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbp, 0x40
@@ -3691,679 +3648,569 @@ gcm256_avx512_k_clmul1_x32_short_open:
     mov         r11, -1
     bzhi        r11, r11, rbp
     kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [rcx]                  ; C, zero-padded
-    vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm4, zmm3, [rbx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rbx + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm6, zmm3, [rbx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rbx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
+    vmovdqu8    zmm8{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm8, zmm8, zmm5                    ; C
+    vpxorq      zmm7, zmm8, zmm7                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm8, zmm7, [rbx + 576], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rbx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm10, zmm7, [rbx], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C·H^i: LO += it
+    vpternlogq  zmm13, zmm9, zmm7, 0x96             ; C·H^i: HI += it
 .aad_reduce:
-    vpclmulqdq  zmm3, zmm8, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
+    vpclmulqdq  zmm7, zmm12, zmm6, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm8, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm13, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm7, zmm8, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm7, ymm8, ymm7                    ; reduce: add up the lanes
+    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
 .aad_absorbed:
     mov         rcx, -1
     bzhi        rcx, rcx, rdx
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
-    vpshufb     xmm4, xmm4, xmm1                    ; AAD
-    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+    vmovdqu8    xmm8{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm8, xmm8, xmm5                    ; AAD
+    vpxorq      xmm7, xmm7, xmm8                    ; S = X + the last block
 .text:
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
-    vpshufb     zmm0, zmm0, zmm1                    ; counter, last word first
-    vpaddd      zmm8, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_lane_numbers]  ; lane l is l blocks ahead
-    cmp         r13, 289
+    cmp         r13, 257
     jae         .long
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm0, rcx
+    vmovq       xmm8, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm4, r8
-    vpunpcklqdq xmm0, xmm0, xmm4                    ; bits of both lengths, bytes reversed
+    vmovq       xmm9, r8
+    vpunpcklqdq xmm8, xmm8, xmm9                    ; bits of both lengths, bytes reversed
     lea         rcx, [r13 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
-    cmp         r13, 0x21
-    jae         .short_over_1
     lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
+    cmp         r13, 0x21
+    jae         .short_over_one
     mov         rsi, -1
     bzhi        rsi, rsi, r13
     shl         rsi, 0x10
     kmovq       k1, rsi                             ; the text, behind lane 0
     lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm6, zmm0, [rsi + rcx + 32]        ; in theirs
-    vpshufb     zmm0, zmm8, zmm1                    ; counter block
-    vbroadcasti64x2 zmm4, [rdi + 1152]              ; k_0
-    vpxorq      zmm0, zmm0, zmm4                    ; + k_0
-    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
-    vaesenc     zmm0, zmm0, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
-    vaesenc     zmm0, zmm0, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 1200]              ; k_3
-    vaesenc     zmm0, zmm0, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 1216]              ; k_4
-    vaesenc     zmm0, zmm0, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 1232]              ; k_5
-    vaesenc     zmm0, zmm0, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 1248]              ; k_6
-    vaesenc     zmm0, zmm0, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1264]              ; k_7
-    vaesenc     zmm0, zmm0, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1280]              ; k_8
-    vaesenc     zmm0, zmm0, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_9
-    vaesenc     zmm0, zmm0, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_10
-    vaesenc     zmm0, zmm0, zmm4                    ; round 10
-    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_11
-    vaesenc     zmm0, zmm0, zmm4                    ; round 11
-    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_12
-    vaesenc     zmm0, zmm0, zmm4                    ; round 12
-    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_13
-    vaesenc     zmm0, zmm0, zmm4                    ; round 13
-    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm5{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm4, zmm4, zmm5                    ; k_Nr + text
-    vaesenclast zmm0, zmm0, zmm4                    ; other text
-    vmovdqa64   xmm4, xmm0                          ; E_K(J_0)
+    vshufi64x2  zmm0, zmm8, zmm8, 0x00              ; the lengths in every lane
+    vpandq      zmm3, zmm0, [rsi + rcx + 32]        ; in theirs
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1168]              ; k_1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1184]              ; k_2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1200]              ; k_3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1216]              ; k_4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1232]              ; k_5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1248]              ; k_6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1264]              ; k_7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1280]              ; k_8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_10
+    vaesenc     zmm0, zmm0, zmm1                    ; round 10
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_11
+    vaesenc     zmm0, zmm0, zmm1                    ; round 11
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_12
+    vaesenc     zmm0, zmm0, zmm1                    ; round 12
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_13
+    vaesenc     zmm0, zmm0, zmm1                    ; round 13
+    vmovdqu8    zmm1{k1}{z}, [r9 - 16]              ; text, zero-padded
+    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_14
+    vpxorq      zmm2, zmm2, zmm1                    ; k_Nr + text
+    vaesenclast zmm0, zmm0, zmm2                    ; other text
+    vmovdqa64   xmm2, xmm0                          ; E_K(J_0)
     vmovdqu8    [r12 - 16]{k1}, zmm0                ; written
-    vpshufb     zmm0, zmm5, zmm1                    ; C
-    vpternlogq  zmm6, zmm3, zmm0, 0x96              ; beside it: S, the lengths
-    vpclmulqdq  zmm0, zmm6, [rdx + 576], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm6, [rdx + 576], 0x10       ; A0·K1
-    vpclmulqdq  zmm5, zmm6, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm6, zmm6, [rdx], 0x11             ; A1·B1
-    vpxorq      zmm0, zmm0, zmm5                    ; LO += it
-    vpxorq      zmm3, zmm3, zmm6                    ; HI += it
+    vpshufb     zmm0, zmm1, zmm5                    ; C
+    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; beside it: S, the lengths
+    vpclmulqdq  zmm0, zmm3, [rdx + 576], 0x00       ; A0·K0
+    vpclmulqdq  zmm1, zmm3, [rdx + 576], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm3, [rdx], 0x01             ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
+    vpxorq      zmm11, zmm0, zmm4                   ; LO += it
+    vpxorq      zmm12, zmm1, zmm3                   ; HI += it
+    jmp         .short_reduce
+.short_over_one:
+    vinserti64x2 ymm1, ymm7, xmm8, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm7, [rdx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm8, [rdi + 496]                   ; S, lengths: H
+    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; S, lengths: both
+    vmovdqu64   xmm8, [rdx + 576]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm9, [rdi + 1072]                  ; S, lengths: H
+    vinserti64x2 ymm8, ymm8, xmm9, 0x01             ; S, lengths: both
+    vpclmulqdq  ymm9, ymm1, ymm8, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm8, ymm1, ymm8, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm10, ymm1, ymm7, 0x01             ; S, lengths: A1·B0
+    vpclmulqdq  ymm1, ymm1, ymm7, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm11, ymm9, ymm10                  ; S, lengths: LO += it
+    vpxorq      ymm12, ymm8, ymm1                   ; S, lengths: HI += it
+    cmp         r13, 0x41
+    jae         .short_over_1
+    mov         rcx, -1
+    bzhi        rcx, rcx, r13
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
+    vbroadcasti64x2 zmm2, [rdi + 1168]              ; k_1
+    vaesenc     zmm1, zmm1, zmm2                    ; round 1
+    vaesenc     zmm0, zmm0, zmm2                    ; round 1
+    vbroadcasti64x2 zmm2, [rdi + 1184]              ; k_2
+    vaesenc     zmm1, zmm1, zmm2                    ; round 2
+    vaesenc     zmm0, zmm0, zmm2                    ; round 2
+    vbroadcasti64x2 zmm2, [rdi + 1200]              ; k_3
+    vaesenc     zmm1, zmm1, zmm2                    ; round 3
+    vaesenc     zmm0, zmm0, zmm2                    ; round 3
+    vbroadcasti64x2 zmm2, [rdi + 1216]              ; k_4
+    vaesenc     zmm1, zmm1, zmm2                    ; round 4
+    vaesenc     zmm0, zmm0, zmm2                    ; round 4
+    vbroadcasti64x2 zmm2, [rdi + 1232]              ; k_5
+    vaesenc     zmm1, zmm1, zmm2                    ; round 5
+    vaesenc     zmm0, zmm0, zmm2                    ; round 5
+    vbroadcasti64x2 zmm2, [rdi + 1248]              ; k_6
+    vaesenc     zmm1, zmm1, zmm2                    ; round 6
+    vaesenc     zmm0, zmm0, zmm2                    ; round 6
+    vbroadcasti64x2 zmm2, [rdi + 1264]              ; k_7
+    vaesenc     zmm1, zmm1, zmm2                    ; round 7
+    vaesenc     zmm0, zmm0, zmm2                    ; round 7
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_8
+    vaesenc     zmm1, zmm1, zmm2                    ; round 8
+    vaesenc     zmm0, zmm0, zmm2                    ; round 8
+    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_9
+    vaesenc     zmm1, zmm1, zmm2                    ; round 9
+    vaesenc     zmm0, zmm0, zmm2                    ; round 9
+    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_10
+    vaesenc     zmm1, zmm1, zmm2                    ; round 10
+    vaesenc     zmm0, zmm0, zmm2                    ; round 10
+    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_11
+    vaesenc     zmm1, zmm1, zmm2                    ; round 11
+    vaesenc     zmm0, zmm0, zmm2                    ; round 11
+    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_12
+    vaesenc     zmm1, zmm1, zmm2                    ; round 12
+    vaesenc     zmm0, zmm0, zmm2                    ; round 12
+    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_13
+    vaesenc     zmm1, zmm1, zmm2                    ; round 13
+    vaesenc     zmm0, zmm0, zmm2                    ; round 13
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_14
+    vaesenclast zmm2, zmm0, zmm3                    ; E_K(J_0)
+    vmovdqu8    zmm0{k1}{z}, [r9]                   ; text, zero-padded
+    vpxorq      zmm3, zmm3, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; other text
+    vmovdqu8    [r12]{k1}, zmm1                     ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm1, zmm0, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r13, 0x61
+    cmp         r13, 0x81
     jae         .short_over_2
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
+    lea         rcx, [r13 - 64]
     mov         rsi, -1
-    bzhi        rsi, rsi, r13
-    shl         rsi, 0x10
-    kmovq       k1, rsi                             ; the text, behind lane 0
-    lea         rsi, [r13 - 33]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 96]        ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vbroadcasti64x2 zmm6, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm6                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm6                    ; + k_0
-    vbroadcasti64x2 zmm6, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm6                    ; round 1
-    vaesenc     zmm5, zmm5, zmm6                    ; round 1
-    vbroadcasti64x2 zmm6, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm6                    ; round 2
-    vaesenc     zmm5, zmm5, zmm6                    ; round 2
-    vbroadcasti64x2 zmm6, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm6                    ; round 3
-    vaesenc     zmm5, zmm5, zmm6                    ; round 3
-    vbroadcasti64x2 zmm6, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm6                    ; round 4
-    vaesenc     zmm5, zmm5, zmm6                    ; round 4
-    vbroadcasti64x2 zmm6, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm6                    ; round 5
-    vaesenc     zmm5, zmm5, zmm6                    ; round 5
-    vbroadcasti64x2 zmm6, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm6                    ; round 6
-    vaesenc     zmm5, zmm5, zmm6                    ; round 6
-    vbroadcasti64x2 zmm6, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm6                    ; round 7
-    vaesenc     zmm5, zmm5, zmm6                    ; round 7
-    vbroadcasti64x2 zmm6, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm6                    ; round 8
-    vaesenc     zmm5, zmm5, zmm6                    ; round 8
-    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm6                    ; round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; round 9
-    vbroadcasti64x2 zmm6, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm6                    ; round 10
-    vaesenc     zmm5, zmm5, zmm6                    ; round 10
-    vbroadcasti64x2 zmm6, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm6                    ; round 11
-    vaesenc     zmm5, zmm5, zmm6                    ; round 11
-    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm6                    ; round 12
-    vaesenc     zmm5, zmm5, zmm6                    ; round 12
-    vbroadcasti64x2 zmm6, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm6                    ; round 13
-    vaesenc     zmm5, zmm5, zmm6                    ; round 13
-    vbroadcasti64x2 zmm6, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm7{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm8, zmm6, zmm7                    ; k_Nr + text
-    vaesenclast zmm8, zmm4, zmm8                    ; other text
-    vmovdqa64   xmm4, xmm8                          ; E_K(J_0)
-    vmovdqu8    [r12 - 16]{k1}, zmm8                ; written
-    vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm7, zmm3                    ; beside it: S, the lengths
-    vpclmulqdq  zmm10, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm11, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu8    zmm8{k2}{z}, [r9 + 48]              ; text, zero-padded
-    vpxorq      zmm6, zmm6, zmm8                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm6                    ; other text
-    vmovdqu8    [r12 + 48]{k2}, zmm5                ; written
-    vpshufb     zmm5, zmm8, zmm1                    ; C
-    vpxorq      zmm0, zmm5, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm5, zmm0, [rdx + 640], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 640], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm0, [rdx + 64], 0x01        ; A1·B0
-    vpclmulqdq  zmm9, zmm0, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm10, zmm7, zmm5, 0x96             ; LO += it
-    vpternlogq  zmm11, zmm3, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm10, zmm8                   ; LO += it
-    vpxorq      zmm3, zmm11, zmm9                   ; HI += it
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
+    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
+    vaesenc     zmm1, zmm1, zmm3                    ; round 1
+    vaesenc     zmm2, zmm2, zmm3                    ; round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; round 1
+    vbroadcasti64x2 zmm3, [rdi + 1184]              ; k_2
+    vaesenc     zmm1, zmm1, zmm3                    ; round 2
+    vaesenc     zmm2, zmm2, zmm3                    ; round 2
+    vaesenc     zmm0, zmm0, zmm3                    ; round 2
+    vbroadcasti64x2 zmm3, [rdi + 1200]              ; k_3
+    vaesenc     zmm1, zmm1, zmm3                    ; round 3
+    vaesenc     zmm2, zmm2, zmm3                    ; round 3
+    vaesenc     zmm0, zmm0, zmm3                    ; round 3
+    vbroadcasti64x2 zmm3, [rdi + 1216]              ; k_4
+    vaesenc     zmm1, zmm1, zmm3                    ; round 4
+    vaesenc     zmm2, zmm2, zmm3                    ; round 4
+    vaesenc     zmm0, zmm0, zmm3                    ; round 4
+    vbroadcasti64x2 zmm3, [rdi + 1232]              ; k_5
+    vaesenc     zmm1, zmm1, zmm3                    ; round 5
+    vaesenc     zmm2, zmm2, zmm3                    ; round 5
+    vaesenc     zmm0, zmm0, zmm3                    ; round 5
+    vbroadcasti64x2 zmm3, [rdi + 1248]              ; k_6
+    vaesenc     zmm1, zmm1, zmm3                    ; round 6
+    vaesenc     zmm2, zmm2, zmm3                    ; round 6
+    vaesenc     zmm0, zmm0, zmm3                    ; round 6
+    vbroadcasti64x2 zmm3, [rdi + 1264]              ; k_7
+    vaesenc     zmm1, zmm1, zmm3                    ; round 7
+    vaesenc     zmm2, zmm2, zmm3                    ; round 7
+    vaesenc     zmm0, zmm0, zmm3                    ; round 7
+    vbroadcasti64x2 zmm3, [rdi + 1280]              ; k_8
+    vaesenc     zmm1, zmm1, zmm3                    ; round 8
+    vaesenc     zmm2, zmm2, zmm3                    ; round 8
+    vaesenc     zmm0, zmm0, zmm3                    ; round 8
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_9
+    vaesenc     zmm1, zmm1, zmm3                    ; round 9
+    vaesenc     zmm2, zmm2, zmm3                    ; round 9
+    vaesenc     zmm0, zmm0, zmm3                    ; round 9
+    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_10
+    vaesenc     zmm1, zmm1, zmm3                    ; round 10
+    vaesenc     zmm2, zmm2, zmm3                    ; round 10
+    vaesenc     zmm0, zmm0, zmm3                    ; round 10
+    vbroadcasti64x2 zmm3, [rdi + 1328]              ; k_11
+    vaesenc     zmm1, zmm1, zmm3                    ; round 11
+    vaesenc     zmm2, zmm2, zmm3                    ; round 11
+    vaesenc     zmm0, zmm0, zmm3                    ; round 11
+    vbroadcasti64x2 zmm3, [rdi + 1344]              ; k_12
+    vaesenc     zmm1, zmm1, zmm3                    ; round 12
+    vaesenc     zmm2, zmm2, zmm3                    ; round 12
+    vaesenc     zmm0, zmm0, zmm3                    ; round 12
+    vbroadcasti64x2 zmm3, [rdi + 1360]              ; k_13
+    vaesenc     zmm1, zmm1, zmm3                    ; round 13
+    vaesenc     zmm4, zmm2, zmm3                    ; round 13
+    vaesenc     zmm0, zmm0, zmm3                    ; round 13
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_14
+    vaesenclast zmm2, zmm0, zmm3                    ; E_K(J_0)
+    vmovdqu64   zmm0, [r9]                          ; text
+    vpxorq      zmm7, zmm3, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm1, zmm7                    ; other text
+    vmovdqu64   [r12], zmm1                         ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm1, zmm0, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm0, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm1, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vmovdqu8    zmm0{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vpxorq      zmm1, zmm3, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm4, zmm1                    ; other text
+    vmovdqu8    [r12 + 64]{k1}, zmm1                ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
     jmp         .short_reduce
 .short_over_2:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r13, 0xa1
+    cmp         r13, 0xc1
     jae         .short_over_3
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
-    mov         rsi, 18446744073709486080
-    kmovq       k1, rsi                             ; all but lane 0
-    lea         rsi, [r13 - 48]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [r13 - 97]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k3, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 160]       ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vpaddd      zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; 8 blocks ahead
-    vpshufb     zmm6, zmm6, zmm1                    ; counter block
-    vbroadcasti64x2 zmm7, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm7                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm7                    ; + k_0
-    vpxorq      zmm6, zmm6, zmm7                    ; + k_0
-    vbroadcasti64x2 zmm7, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm5, zmm5, zmm7                    ; round 1
-    vaesenc     zmm6, zmm6, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm5, zmm5, zmm7                    ; round 2
-    vaesenc     zmm6, zmm6, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; round 3
-    vaesenc     zmm6, zmm6, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; round 4
-    vaesenc     zmm6, zmm6, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm5, zmm5, zmm7                    ; round 5
-    vaesenc     zmm6, zmm6, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm5, zmm5, zmm7                    ; round 6
-    vaesenc     zmm6, zmm6, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm5, zmm5, zmm7                    ; round 7
-    vaesenc     zmm6, zmm6, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm5, zmm5, zmm7                    ; round 8
-    vaesenc     zmm6, zmm6, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm5, zmm5, zmm7                    ; round 9
-    vaesenc     zmm6, zmm6, zmm7                    ; round 9
-    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm7                    ; round 10
-    vaesenc     zmm5, zmm5, zmm7                    ; round 10
-    vaesenc     zmm6, zmm6, zmm7                    ; round 10
-    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm7                    ; round 11
-    vaesenc     zmm5, zmm5, zmm7                    ; round 11
-    vaesenc     zmm6, zmm6, zmm7                    ; round 11
-    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm7                    ; round 12
-    vaesenc     zmm5, zmm5, zmm7                    ; round 12
-    vaesenc     zmm6, zmm6, zmm7                    ; round 12
-    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm7                    ; round 13
-    vaesenc     zmm5, zmm5, zmm7                    ; round 13
-    vaesenc     zmm6, zmm6, zmm7                    ; round 13
-    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm8{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm9, zmm7, zmm8                    ; k_Nr + text
-    vaesenclast zmm9, zmm4, zmm9                    ; other text
-    vmovdqa64   xmm4, xmm9                          ; E_K(J_0)
-    vmovdqu8    [r12 - 16]{k1}, zmm9                ; written
-    vpshufb     zmm8, zmm8, zmm1                    ; C
-    vpxorq      zmm3, zmm8, zmm3                    ; beside it: S, the lengths
-    vpclmulqdq  zmm12, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm13, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu8    zmm9{k2}{z}, [r9 + 48]              ; text, zero-padded
-    vpxorq      zmm10, zmm7, zmm9                   ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; other text
-    vmovdqu8    [r12 + 48]{k2}, zmm5                ; written
-    vpshufb     zmm5, zmm9, zmm1                    ; C
-    vpclmulqdq  zmm9, zmm5, [rdx + 640], 0x00       ; A0·K0
-    vpclmulqdq  zmm10, zmm5, [rdx + 640], 0x10      ; A0·K1
-    vpclmulqdq  zmm11, zmm5, [rdx + 64], 0x01       ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm12, zmm8, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm13, zmm3, zmm10, 0x96            ; HI += it
-    vmovdqu8    zmm3{k3}{z}, [r9 + 112]             ; text, zero-padded
-    vpxorq      zmm7, zmm7, zmm3                    ; k_Nr + text
-    vaesenclast zmm6, zmm6, zmm7                    ; other text
-    vmovdqu8    [r12 + 112]{k3}, zmm6               ; written
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm0, zmm3, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm3, zmm0, [rdx + 704], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 704], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm0, [rdx + 128], 0x01       ; A1·B0
-    vpclmulqdq  zmm8, zmm0, [rdx + 128], 0x11       ; A1·B1
-    vpternlogq  zmm12, zmm11, zmm3, 0x96            ; LO += it
-    vpternlogq  zmm13, zmm5, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm12, zmm7                   ; LO += it
-    vpxorq      zmm3, zmm13, zmm8                   ; HI += it
+    lea         rcx, [r13 - 128]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
+    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
+    vaesenc     zmm1, zmm1, zmm4                    ; round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm0, zmm0, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
+    vaesenc     zmm1, zmm1, zmm4                    ; round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1200]              ; k_3
+    vaesenc     zmm1, zmm1, zmm4                    ; round 3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm0, zmm0, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1216]              ; k_4
+    vaesenc     zmm1, zmm1, zmm4                    ; round 4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm0, zmm0, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1232]              ; k_5
+    vaesenc     zmm1, zmm1, zmm4                    ; round 5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm0, zmm0, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1248]              ; k_6
+    vaesenc     zmm1, zmm1, zmm4                    ; round 6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm0, zmm0, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1264]              ; k_7
+    vaesenc     zmm1, zmm1, zmm4                    ; round 7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm0, zmm0, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1280]              ; k_8
+    vaesenc     zmm1, zmm1, zmm4                    ; round 8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm0, zmm0, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_9
+    vaesenc     zmm1, zmm1, zmm4                    ; round 9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     zmm0, zmm0, zmm4                    ; round 9
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_10
+    vaesenc     zmm1, zmm1, zmm4                    ; round 10
+    vaesenc     zmm2, zmm2, zmm4                    ; round 10
+    vaesenc     zmm3, zmm3, zmm4                    ; round 10
+    vaesenc     zmm0, zmm0, zmm4                    ; round 10
+    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_11
+    vaesenc     zmm1, zmm1, zmm4                    ; round 11
+    vaesenc     zmm2, zmm2, zmm4                    ; round 11
+    vaesenc     zmm3, zmm3, zmm4                    ; round 11
+    vaesenc     zmm0, zmm0, zmm4                    ; round 11
+    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_12
+    vaesenc     zmm1, zmm1, zmm4                    ; round 12
+    vaesenc     zmm2, zmm2, zmm4                    ; round 12
+    vaesenc     zmm3, zmm3, zmm4                    ; round 12
+    vaesenc     zmm0, zmm0, zmm4                    ; round 12
+    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_13
+    vaesenc     zmm1, zmm1, zmm4                    ; round 13
+    vaesenc     zmm7, zmm2, zmm4                    ; round 13
+    vaesenc     zmm3, zmm3, zmm4                    ; round 13
+    vaesenc     zmm0, zmm0, zmm4                    ; round 13
+    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_14
+    vaesenclast zmm2, zmm0, zmm4                    ; E_K(J_0)
+    vmovdqu64   zmm0, [r9]                          ; text
+    vpxorq      zmm8, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm1, zmm8                    ; other text
+    vmovdqu64   [r12], zmm1                         ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm1, zmm0, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm0, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm1, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm0, 0x96             ; HI += it
+    vmovdqu64   zmm0, [r9 + 64]                     ; text
+    vpxorq      zmm1, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm7, zmm1                    ; other text
+    vmovdqu64   [r12 + 64], zmm1                    ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm0, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm1, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vmovdqu8    zmm0{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vpxorq      zmm1, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm3, zmm1                    ; other text
+    vmovdqu8    [r12 + 128]{k1}, zmm1               ; written
+    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpclmulqdq  zmm1, zmm0, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_3:
-    cmp         r13, 0xe1
-    jae         .short_over_4
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
-    mov         rsi, 18446744073709486080
-    kmovq       k1, rsi                             ; all but lane 0
-    lea         rsi, [r13 - 112]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [r13 - 161]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k3, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 224]       ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vpaddd      zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; 8 blocks ahead
-    vpshufb     zmm6, zmm6, zmm1                    ; counter block
-    vpaddd      zmm7, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; 12 blocks ahead
-    vpshufb     zmm7, zmm7, zmm1                    ; counter block
-    vbroadcasti64x2 zmm8, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm8                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm8                    ; + k_0
-    vpxorq      zmm6, zmm6, zmm8                    ; + k_0
-    vpxorq      zmm7, zmm7, zmm8                    ; + k_0
-    vbroadcasti64x2 zmm8, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm8                    ; round 1
-    vaesenc     zmm5, zmm5, zmm8                    ; round 1
-    vaesenc     zmm6, zmm6, zmm8                    ; round 1
-    vaesenc     zmm7, zmm7, zmm8                    ; round 1
-    vbroadcasti64x2 zmm8, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm8                    ; round 2
-    vaesenc     zmm5, zmm5, zmm8                    ; round 2
-    vaesenc     zmm6, zmm6, zmm8                    ; round 2
-    vaesenc     zmm7, zmm7, zmm8                    ; round 2
-    vbroadcasti64x2 zmm8, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm8                    ; round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; round 3
-    vaesenc     zmm7, zmm7, zmm8                    ; round 3
-    vbroadcasti64x2 zmm8, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm8                    ; round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; round 4
-    vaesenc     zmm6, zmm6, zmm8                    ; round 4
-    vaesenc     zmm7, zmm7, zmm8                    ; round 4
-    vbroadcasti64x2 zmm8, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm8                    ; round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; round 5
-    vaesenc     zmm7, zmm7, zmm8                    ; round 5
-    vbroadcasti64x2 zmm8, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm8                    ; round 6
-    vaesenc     zmm5, zmm5, zmm8                    ; round 6
-    vaesenc     zmm6, zmm6, zmm8                    ; round 6
-    vaesenc     zmm7, zmm7, zmm8                    ; round 6
-    vbroadcasti64x2 zmm8, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm8                    ; round 7
-    vaesenc     zmm5, zmm5, zmm8                    ; round 7
-    vaesenc     zmm6, zmm6, zmm8                    ; round 7
-    vaesenc     zmm7, zmm7, zmm8                    ; round 7
-    vbroadcasti64x2 zmm8, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm8                    ; round 8
-    vaesenc     zmm5, zmm5, zmm8                    ; round 8
-    vaesenc     zmm6, zmm6, zmm8                    ; round 8
-    vaesenc     zmm7, zmm7, zmm8                    ; round 8
-    vbroadcasti64x2 zmm8, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm8                    ; round 9
-    vaesenc     zmm5, zmm5, zmm8                    ; round 9
-    vaesenc     zmm6, zmm6, zmm8                    ; round 9
-    vaesenc     zmm7, zmm7, zmm8                    ; round 9
-    vbroadcasti64x2 zmm8, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm8                    ; round 10
-    vaesenc     zmm5, zmm5, zmm8                    ; round 10
-    vaesenc     zmm6, zmm6, zmm8                    ; round 10
-    vaesenc     zmm7, zmm7, zmm8                    ; round 10
-    vbroadcasti64x2 zmm8, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm8                    ; round 11
-    vaesenc     zmm5, zmm5, zmm8                    ; round 11
-    vaesenc     zmm6, zmm6, zmm8                    ; round 11
-    vaesenc     zmm7, zmm7, zmm8                    ; round 11
-    vbroadcasti64x2 zmm8, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm8                    ; round 12
-    vaesenc     zmm5, zmm5, zmm8                    ; round 12
-    vaesenc     zmm6, zmm6, zmm8                    ; round 12
-    vaesenc     zmm7, zmm7, zmm8                    ; round 12
-    vbroadcasti64x2 zmm8, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm8                    ; round 13
-    vaesenc     zmm5, zmm5, zmm8                    ; round 13
-    vaesenc     zmm6, zmm6, zmm8                    ; round 13
-    vaesenc     zmm7, zmm7, zmm8                    ; round 13
-    vbroadcasti64x2 zmm8, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm9{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vpxorq      zmm10, zmm8, zmm9                   ; k_Nr + text
-    vaesenclast zmm10, zmm4, zmm10                  ; other text
-    vmovdqa64   xmm4, xmm10                         ; E_K(J_0)
-    vmovdqu8    [r12 - 16]{k1}, zmm10               ; written
-    vpshufb     zmm9, zmm9, zmm1                    ; C
-    vpxorq      zmm3, zmm9, zmm3                    ; beside it: S, the lengths
-    vpclmulqdq  zmm13, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm14, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu64   zmm10, [r9 + 48]                    ; text
-    vpxorq      zmm11, zmm8, zmm10                  ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm11                   ; other text
-    vmovdqu64   [r12 + 48], zmm5                    ; written
-    vpshufb     zmm5, zmm10, zmm1                   ; C
-    vpclmulqdq  zmm10, zmm5, [rdx + 640], 0x00      ; A0·K0
-    vpclmulqdq  zmm11, zmm5, [rdx + 640], 0x10      ; A0·K1
-    vpclmulqdq  zmm12, zmm5, [rdx + 64], 0x01       ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm13, zmm9, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm14, zmm3, zmm11, 0x96            ; HI += it
-    vmovdqu8    zmm3{k2}{z}, [r9 + 112]             ; text, zero-padded
-    vpxorq      zmm9, zmm8, zmm3                    ; k_Nr + text
-    vaesenclast zmm6, zmm6, zmm9                    ; other text
-    vmovdqu8    [r12 + 112]{k2}, zmm6               ; written
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [rdx + 704], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdx + 128], 0x01      ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; A1·B1
-    vpternlogq  zmm13, zmm12, zmm6, 0x96            ; LO += it
-    vpternlogq  zmm14, zmm5, zmm9, 0x96             ; HI += it
-    vmovdqu8    zmm5{k3}{z}, [r9 + 176]             ; text, zero-padded
-    vpxorq      zmm6, zmm8, zmm5                    ; k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; other text
-    vmovdqu8    [r12 + 176]{k3}, zmm6               ; written
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm0, zmm5, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm5, zmm0, [rdx + 768], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 768], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm0, [rdx + 192], 0x01       ; A1·B0
-    vpclmulqdq  zmm8, zmm0, [rdx + 192], 0x11       ; A1·B1
-    vpternlogq  zmm13, zmm10, zmm5, 0x96            ; LO += it
-    vpternlogq  zmm14, zmm3, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm13, zmm7                   ; LO += it
-    vpxorq      zmm3, zmm14, zmm8                   ; HI += it
-    jmp         .short_reduce
-.short_over_4:
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
-    mov         rsi, 18446744073709486080
-    kmovq       k1, rsi                             ; all but lane 0
-    lea         rsi, [r13 - 176]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    kmovq       k2, r8                              ; its bytes
-    lea         rsi, [r13 - 225]
-    mov         r8, -1
-    bzhi        r8, r8, rsi
-    shr         r8, 0x0f
-    kmovq       k3, r8                              ; its bytes
-    lea         rsi, [rel gcm256_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; the lengths in every lane
-    vpandq      zmm0, zmm0, [rsi + rcx + 288]       ; in theirs
-    vpshufb     zmm4, zmm8, zmm1                    ; counter block
-    vpaddd      zmm5, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; 4 blocks ahead
-    vpshufb     zmm5, zmm5, zmm1                    ; counter block
-    vpaddd      zmm6, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; 8 blocks ahead
-    vpshufb     zmm6, zmm6, zmm1                    ; counter block
-    vpaddd      zmm7, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; 12 blocks ahead
-    vpshufb     zmm7, zmm7, zmm1                    ; counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; 16 blocks ahead
-    vpshufb     zmm8, zmm8, zmm1                    ; counter block
-    vbroadcasti64x2 zmm9, [rdi + 1152]              ; k_0
-    vpxorq      zmm4, zmm4, zmm9                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm9                    ; + k_0
-    vpxorq      zmm6, zmm6, zmm9                    ; + k_0
-    vpxorq      zmm7, zmm7, zmm9                    ; + k_0
-    vpxorq      zmm8, zmm8, zmm9                    ; + k_0
-    vbroadcasti64x2 zmm9, [rdi + 1168]              ; k_1
-    vaesenc     zmm4, zmm4, zmm9                    ; round 1
-    vaesenc     zmm5, zmm5, zmm9                    ; round 1
-    vaesenc     zmm6, zmm6, zmm9                    ; round 1
-    vaesenc     zmm7, zmm7, zmm9                    ; round 1
-    vaesenc     zmm8, zmm8, zmm9                    ; round 1
-    vbroadcasti64x2 zmm9, [rdi + 1184]              ; k_2
-    vaesenc     zmm4, zmm4, zmm9                    ; round 2
-    vaesenc     zmm5, zmm5, zmm9                    ; round 2
-    vaesenc     zmm6, zmm6, zmm9                    ; round 2
-    vaesenc     zmm7, zmm7, zmm9                    ; round 2
-    vaesenc     zmm8, zmm8, zmm9                    ; round 2
-    vbroadcasti64x2 zmm9, [rdi + 1200]              ; k_3
-    vaesenc     zmm4, zmm4, zmm9                    ; round 3
-    vaesenc     zmm5, zmm5, zmm9                    ; round 3
-    vaesenc     zmm6, zmm6, zmm9                    ; round 3
-    vaesenc     zmm7, zmm7, zmm9                    ; round 3
-    vaesenc     zmm8, zmm8, zmm9                    ; round 3
-    vbroadcasti64x2 zmm9, [rdi + 1216]              ; k_4
-    vaesenc     zmm4, zmm4, zmm9                    ; round 4
-    vaesenc     zmm5, zmm5, zmm9                    ; round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; round 4
-    vaesenc     zmm8, zmm8, zmm9                    ; round 4
-    vbroadcasti64x2 zmm9, [rdi + 1232]              ; k_5
-    vaesenc     zmm4, zmm4, zmm9                    ; round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; round 5
-    vaesenc     zmm7, zmm7, zmm9                    ; round 5
-    vaesenc     zmm8, zmm8, zmm9                    ; round 5
-    vbroadcasti64x2 zmm9, [rdi + 1248]              ; k_6
-    vaesenc     zmm4, zmm4, zmm9                    ; round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; round 6
-    vaesenc     zmm8, zmm8, zmm9                    ; round 6
-    vbroadcasti64x2 zmm9, [rdi + 1264]              ; k_7
-    vaesenc     zmm4, zmm4, zmm9                    ; round 7
-    vaesenc     zmm5, zmm5, zmm9                    ; round 7
-    vaesenc     zmm6, zmm6, zmm9                    ; round 7
-    vaesenc     zmm7, zmm7, zmm9                    ; round 7
-    vaesenc     zmm8, zmm8, zmm9                    ; round 7
-    vbroadcasti64x2 zmm9, [rdi + 1280]              ; k_8
-    vaesenc     zmm4, zmm4, zmm9                    ; round 8
-    vaesenc     zmm5, zmm5, zmm9                    ; round 8
-    vaesenc     zmm6, zmm6, zmm9                    ; round 8
-    vaesenc     zmm7, zmm7, zmm9                    ; round 8
-    vaesenc     zmm8, zmm8, zmm9                    ; round 8
-    vbroadcasti64x2 zmm9, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm4, zmm9                    ; round 9
-    vaesenc     zmm5, zmm5, zmm9                    ; round 9
-    vaesenc     zmm6, zmm6, zmm9                    ; round 9
-    vaesenc     zmm7, zmm7, zmm9                    ; round 9
-    vaesenc     zmm8, zmm8, zmm9                    ; round 9
-    vbroadcasti64x2 zmm9, [rdi + 1312]              ; k_10
-    vaesenc     zmm4, zmm4, zmm9                    ; round 10
-    vaesenc     zmm5, zmm5, zmm9                    ; round 10
-    vaesenc     zmm6, zmm6, zmm9                    ; round 10
-    vaesenc     zmm7, zmm7, zmm9                    ; round 10
-    vaesenc     zmm8, zmm8, zmm9                    ; round 10
-    vbroadcasti64x2 zmm9, [rdi + 1328]              ; k_11
-    vaesenc     zmm4, zmm4, zmm9                    ; round 11
-    vaesenc     zmm5, zmm5, zmm9                    ; round 11
-    vaesenc     zmm6, zmm6, zmm9                    ; round 11
-    vaesenc     zmm7, zmm7, zmm9                    ; round 11
-    vaesenc     zmm8, zmm8, zmm9                    ; round 11
-    vbroadcasti64x2 zmm9, [rdi + 1344]              ; k_12
-    vaesenc     zmm4, zmm4, zmm9                    ; round 12
-    vaesenc     zmm5, zmm5, zmm9                    ; round 12
-    vaesenc     zmm6, zmm6, zmm9                    ; round 12
-    vaesenc     zmm7, zmm7, zmm9                    ; round 12
-    vaesenc     zmm8, zmm8, zmm9                    ; round 12
-    vbroadcasti64x2 zmm9, [rdi + 1360]              ; k_13
-    vaesenc     zmm4, zmm4, zmm9                    ; round 13
-    vaesenc     zmm5, zmm5, zmm9                    ; round 13
-    vaesenc     zmm6, zmm6, zmm9                    ; round 13
-    vaesenc     zmm7, zmm7, zmm9                    ; round 13
-    vaesenc     zmm8, zmm8, zmm9                    ; round 13
-    vbroadcasti64x2 zmm9, [rdi + 1376]              ; k_14
-    vmovdqu8    zmm10{k1}{z}, [r9 - 16]             ; text, zero-padded
-    vpxorq      zmm11, zmm9, zmm10                  ; k_Nr + text
-    vaesenclast zmm11, zmm4, zmm11                  ; other text
-    vmovdqa64   xmm4, xmm11                         ; E_K(J_0)
-    vmovdqu8    [r12 - 16]{k1}, zmm11               ; written
-    vpshufb     zmm10, zmm10, zmm1                  ; C
-    vpxorq      zmm3, zmm10, zmm3                   ; beside it: S, the lengths
-    vpclmulqdq  zmm14, zmm3, [rdx + 576], 0x00      ; A0·K0
-    vpclmulqdq  zmm15, zmm3, [rdx + 576], 0x10      ; A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdx], 0x01            ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vmovdqu64   zmm11, [r9 + 48]                    ; text
-    vpxorq      zmm12, zmm9, zmm11                  ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm12                   ; other text
-    vmovdqu64   [r12 + 48], zmm5                    ; written
-    vpshufb     zmm5, zmm11, zmm1                   ; C
-    vpclmulqdq  zmm11, zmm5, [rdx + 640], 0x00      ; A0·K0
-    vpclmulqdq  zmm12, zmm5, [rdx + 640], 0x10      ; A0·K1
-    vpclmulqdq  zmm13, zmm5, [rdx + 64], 0x01       ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; A1·B1
-    vpternlogq  zmm14, zmm10, zmm11, 0x96           ; LO += it
-    vpternlogq  zmm15, zmm3, zmm12, 0x96            ; HI += it
-    vmovdqu64   zmm3, [r9 + 112]                    ; text
-    vpxorq      zmm10, zmm9, zmm3                   ; k_Nr + text
-    vaesenclast zmm6, zmm6, zmm10                   ; other text
-    vmovdqu64   [r12 + 112], zmm6                   ; written
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm3, [rdx + 704], 0x00       ; A0·K0
-    vpclmulqdq  zmm10, zmm3, [rdx + 704], 0x10      ; A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; A1·B1
-    vpternlogq  zmm14, zmm13, zmm6, 0x96            ; LO += it
-    vpternlogq  zmm15, zmm5, zmm10, 0x96            ; HI += it
-    vmovdqu8    zmm5{k2}{z}, [r9 + 176]             ; text, zero-padded
-    vpxorq      zmm6, zmm9, zmm5                    ; k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; other text
-    vmovdqu8    [r12 + 176]{k2}, zmm6               ; written
-    vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpclmulqdq  zmm6, zmm5, [rdx + 768], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm5, [rdx + 768], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm5, [rdx + 192], 0x01      ; A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; A1·B1
-    vpternlogq  zmm14, zmm11, zmm6, 0x96            ; LO += it
-    vpternlogq  zmm15, zmm3, zmm7, 0x96             ; HI += it
-    vmovdqu8    zmm3{k3}{z}, [r9 + 240]             ; text, zero-padded
-    vpxorq      zmm6, zmm9, zmm3                    ; k_Nr + text
-    vaesenclast zmm6, zmm8, zmm6                    ; other text
-    vmovdqu8    [r12 + 240]{k3}, zmm6               ; written
-    vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm0, zmm3, zmm0                    ; beside it: S, the lengths
-    vpclmulqdq  zmm3, zmm0, [rdx + 832], 0x00       ; A0·K0
-    vpclmulqdq  zmm6, zmm0, [rdx + 832], 0x10       ; A0·K1
-    vpclmulqdq  zmm7, zmm0, [rdx + 256], 0x01       ; A1·B0
-    vpclmulqdq  zmm8, zmm0, [rdx + 256], 0x11       ; A1·B1
-    vpternlogq  zmm14, zmm10, zmm3, 0x96            ; LO += it
-    vpternlogq  zmm15, zmm5, zmm6, 0x96             ; HI += it
-    vpxorq      zmm0, zmm14, zmm7                   ; LO += it
-    vpxorq      zmm3, zmm15, zmm8                   ; HI += it
+    lea         rcx, [r13 - 192]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vbroadcasti64x2 zmm1, [rdi + 1152]              ; k_0
+    vpxorq      zmm2, zmm2, zmm1                    ; + k_0
+    vpxorq      zmm3, zmm3, zmm1                    ; + k_0
+    vpxorq      zmm4, zmm4, zmm1                    ; + k_0
+    vpxorq      zmm0, zmm0, zmm1                    ; + k_0
+    vpxorq      zmm1, zmm20, zmm1                   ; + k_0
+    vbroadcasti64x2 zmm7, [rdi + 1168]              ; k_1
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vaesenc     zmm3, zmm3, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm0, zmm0, zmm7                    ; round 1
+    vaesenc     zmm1, zmm1, zmm7                    ; round 1
+    vbroadcasti64x2 zmm7, [rdi + 1184]              ; k_2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; round 2
+    vaesenc     zmm1, zmm1, zmm7                    ; round 2
+    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; round 3
+    vaesenc     zmm1, zmm1, zmm7                    ; round 3
+    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm0, zmm0, zmm7                    ; round 4
+    vaesenc     zmm1, zmm1, zmm7                    ; round 4
+    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vaesenc     zmm3, zmm3, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm0, zmm0, zmm7                    ; round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; round 5
+    vbroadcasti64x2 zmm7, [rdi + 1248]              ; k_6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vaesenc     zmm3, zmm3, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm0, zmm0, zmm7                    ; round 6
+    vaesenc     zmm1, zmm1, zmm7                    ; round 6
+    vbroadcasti64x2 zmm7, [rdi + 1264]              ; k_7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vaesenc     zmm3, zmm3, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm0, zmm0, zmm7                    ; round 7
+    vaesenc     zmm1, zmm1, zmm7                    ; round 7
+    vbroadcasti64x2 zmm7, [rdi + 1280]              ; k_8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vaesenc     zmm3, zmm3, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm0, zmm0, zmm7                    ; round 8
+    vaesenc     zmm1, zmm1, zmm7                    ; round 8
+    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_9
+    vaesenc     zmm2, zmm2, zmm7                    ; round 9
+    vaesenc     zmm3, zmm3, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm0, zmm0, zmm7                    ; round 9
+    vaesenc     zmm1, zmm1, zmm7                    ; round 9
+    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_10
+    vaesenc     zmm2, zmm2, zmm7                    ; round 10
+    vaesenc     zmm3, zmm3, zmm7                    ; round 10
+    vaesenc     zmm4, zmm4, zmm7                    ; round 10
+    vaesenc     zmm0, zmm0, zmm7                    ; round 10
+    vaesenc     zmm1, zmm1, zmm7                    ; round 10
+    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_11
+    vaesenc     zmm2, zmm2, zmm7                    ; round 11
+    vaesenc     zmm3, zmm3, zmm7                    ; round 11
+    vaesenc     zmm4, zmm4, zmm7                    ; round 11
+    vaesenc     zmm0, zmm0, zmm7                    ; round 11
+    vaesenc     zmm1, zmm1, zmm7                    ; round 11
+    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_12
+    vaesenc     zmm2, zmm2, zmm7                    ; round 12
+    vaesenc     zmm3, zmm3, zmm7                    ; round 12
+    vaesenc     zmm4, zmm4, zmm7                    ; round 12
+    vaesenc     zmm0, zmm0, zmm7                    ; round 12
+    vaesenc     zmm1, zmm1, zmm7                    ; round 12
+    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_13
+    vaesenc     zmm8, zmm2, zmm7                    ; round 13
+    vaesenc     zmm3, zmm3, zmm7                    ; round 13
+    vaesenc     zmm4, zmm4, zmm7                    ; round 13
+    vaesenc     zmm0, zmm0, zmm7                    ; round 13
+    vaesenc     zmm1, zmm1, zmm7                    ; round 13
+    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_14
+    vaesenclast zmm2, zmm1, zmm7                    ; E_K(J_0)
+    vmovdqu64   zmm1, [r9]                          ; text
+    vpxorq      zmm9, zmm7, zmm1                    ; k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; other text
+    vmovdqu64   [r12], zmm8                         ; written
+    vpshufb     zmm1, zmm1, zmm5                    ; C
+    vpclmulqdq  zmm8, zmm1, [rdx + 592], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm1, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm10, zmm1, [rdx + 16], 0x01       ; A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm12, zmm9, zmm1, 0x96             ; HI += it
+    vmovdqu64   zmm1, [r9 + 64]                     ; text
+    vpxorq      zmm8, zmm7, zmm1                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; other text
+    vmovdqu64   [r12 + 64], zmm3                    ; written
+    vpshufb     zmm1, zmm1, zmm5                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm1, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm1, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm3, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm1, 0x96             ; HI += it
+    vmovdqu64   zmm1, [r9 + 128]                    ; text
+    vpxorq      zmm3, zmm7, zmm1                    ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [r12 + 128], zmm3                   ; written
+    vpshufb     zmm1, zmm1, zmm5                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm4, zmm1, 0x96             ; HI += it
+    vmovdqu8    zmm1{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vpxorq      zmm3, zmm7, zmm1                    ; k_Nr + text
+    vaesenclast zmm0, zmm0, zmm3                    ; other text
+    vmovdqu8    [r12 + 192]{k1}, zmm0               ; written
+    vpshufb     zmm0, zmm1, zmm5                    ; C
+    vpclmulqdq  zmm1, zmm0, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm0, [rdx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm0, zmm0, [rdx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
 .short_reduce:
-    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm0, zmm3, zmm2, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm2                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, xmm1                    ; as in memory
-    vpxorq      xmm0, xmm0, xmm4                    ; the tag
+    vpclmulqdq  zmm0, zmm11, zmm6, 0x10             ; LO0·Q'
+    vpshufd     zmm1, zmm11, 0x4e                   ; (LO1, LO0)
+    vpternlogq  zmm1, zmm12, zmm0, 0x96             ; RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm1, 0x01                  ; upper lanes
+    vpxorq      ymm0, ymm1, ymm0                    ; add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; add up the lanes
+    vpshufb     xmm0, xmm0, xmm5                    ; as in memory
+    vpxorq      xmm0, xmm0, xmm2                    ; the tag
     jmp         .wanted
 .long:
-    vpshufb     xmm0, xmm8, xmm1                    ; counter block
-    vmovdqu64   xmm4, [rdi + 1152]                  ; E_K(J_0): k_0
-    vpxorq      xmm0, xmm0, xmm4                    ; E_K(J_0): + k_0
-    vmovdqu64   xmm4, [rdi + 1168]                  ; E_K(J_0): k_1
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 1
-    vmovdqu64   xmm4, [rdi + 1184]                  ; E_K(J_0): k_2
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 2
-    vmovdqu64   xmm4, [rdi + 1200]                  ; E_K(J_0): k_3
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 3
-    vmovdqu64   xmm4, [rdi + 1216]                  ; E_K(J_0): k_4
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 4
-    vmovdqu64   xmm4, [rdi + 1232]                  ; E_K(J_0): k_5
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 5
-    vmovdqu64   xmm4, [rdi + 1248]                  ; E_K(J_0): k_6
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 6
-    vmovdqu64   xmm4, [rdi + 1264]                  ; E_K(J_0): k_7
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 7
-    vmovdqu64   xmm4, [rdi + 1280]                  ; E_K(J_0): k_8
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 8
-    vmovdqu64   xmm4, [rdi + 1296]                  ; E_K(J_0): k_9
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 9
-    vmovdqu64   xmm4, [rdi + 1312]                  ; E_K(J_0): k_10
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 10
-    vmovdqu64   xmm4, [rdi + 1328]                  ; E_K(J_0): k_11
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 11
-    vmovdqu64   xmm4, [rdi + 1344]                  ; E_K(J_0): k_12
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 12
-    vmovdqu64   xmm4, [rdi + 1360]                  ; E_K(J_0): k_13
-    vaesenc     xmm0, xmm0, xmm4                    ; E_K(J_0): round 13
-    vmovdqu64   xmm4, [rdi + 1376]                  ; E_K(J_0): k_14
-    vaesenclast xmm0, xmm0, xmm4                    ; E_K(J_0): last round
+    vmovdqu64   xmm0, [rdi + 1152]                  ; E_K(J_0): k_0
+    vpxorq      xmm0, xmm20, xmm0                   ; E_K(J_0): + k_0
+    vmovdqu64   xmm1, [rdi + 1168]                  ; E_K(J_0): k_1
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 1
+    vmovdqu64   xmm1, [rdi + 1184]                  ; E_K(J_0): k_2
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 2
+    vmovdqu64   xmm1, [rdi + 1200]                  ; E_K(J_0): k_3
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 3
+    vmovdqu64   xmm1, [rdi + 1216]                  ; E_K(J_0): k_4
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 4
+    vmovdqu64   xmm1, [rdi + 1232]                  ; E_K(J_0): k_5
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 5
+    vmovdqu64   xmm1, [rdi + 1248]                  ; E_K(J_0): k_6
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 6
+    vmovdqu64   xmm1, [rdi + 1264]                  ; E_K(J_0): k_7
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 7
+    vmovdqu64   xmm1, [rdi + 1280]                  ; E_K(J_0): k_8
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 8
+    vmovdqu64   xmm1, [rdi + 1296]                  ; E_K(J_0): k_9
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 9
+    vmovdqu64   xmm1, [rdi + 1312]                  ; E_K(J_0): k_10
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 10
+    vmovdqu64   xmm1, [rdi + 1328]                  ; E_K(J_0): k_11
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 11
+    vmovdqu64   xmm1, [rdi + 1344]                  ; E_K(J_0): k_12
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 12
+    vmovdqu64   xmm1, [rdi + 1360]                  ; E_K(J_0): k_13
+    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 13
+    vmovdqu64   xmm1, [rdi + 1376]                  ; E_K(J_0): k_14
+    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0): last round
     vmovdqu64   [rsp], xmm0                         ; E_K(J_0), put aside
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_one]  ; the next counters
-    vpclmulqdq  xmm0, xmm3, [rdi + 1072], 0x00      ; A0·K0
-    vpclmulqdq  xmm5, xmm3, [rdi + 1072], 0x10      ; A0·K1
-    vpclmulqdq  xmm4, xmm3, [rdi + 496], 0x01       ; A1·B0
-    vpclmulqdq  xmm3, xmm3, [rdi + 496], 0x11       ; A1·B1
-    vpxorq      xmm0, xmm0, xmm4                    ; LO += it
-    vpclmulqdq  xmm4, xmm0, xmm2, 0x10              ; LO0·Q'
-    vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm5, xmm3, xmm0, 0x96              ; + HI
-    vpxorq      xmm0, xmm4, xmm5                    ; RES = fold(LO) + HI
+    vpshufb     zmm0, zmm20, zmm5                   ; counter, last word first
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vpclmulqdq  xmm1, xmm7, [rdi + 1072], 0x00      ; A0·K0
+    vpclmulqdq  xmm4, xmm7, [rdi + 1072], 0x10      ; A0·K1
+    vpclmulqdq  xmm2, xmm7, [rdi + 496], 0x01       ; A1·B0
+    vpclmulqdq  xmm3, xmm7, [rdi + 496], 0x11       ; A1·B1
+    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
+    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
+    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; + HI
+    vpxorq      xmm1, xmm2, xmm4                    ; RES = fold(LO) + HI
     mov         rbp, r13
     mov         rbx, r12
-    vbroadcasti64x2 zmm3, [rdi + 1152]              ; k_0
-    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
-    vbroadcasti64x2 zmm5, [rdi + 1184]              ; k_2
-    vbroadcasti64x2 zmm6, [rdi + 1200]              ; k_3
-    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm2, [rdi + 1152]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 1216]              ; k_4
     vbroadcasti64x2 zmm9, [rdi + 1232]              ; k_5
     vbroadcasti64x2 zmm10, [rdi + 1248]             ; k_6
     vbroadcasti64x2 zmm11, [rdi + 1264]             ; k_7
@@ -4376,91 +4223,90 @@ gcm256_avx512_k_clmul1_x32_short_open:
     jb          .rest
 .groups:
     vmovdqu64   zmm17, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vpshufb     zmm18, zmm8, zmm1                   ; AES: counter block
+    vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
     vmovdqu64   zmm19, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm20, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm1                  ; C3·H^6: C
-    vpaddd      zmm21, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
+    vpshufb     zmm19, zmm19, zmm5                  ; C3·H^6: C
+    vpaddd      zmm21, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, zmm5                  ; AES: counter block
     vmovdqu64   zmm22, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm23, zmm8, zmm17                  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm1                  ; C4·H^5: C
-    vpaddd      zmm24, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm25, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpaddd      zmm23, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm5                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm5                  ; C4·H^5: C
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm5                  ; AES: counter block
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
     vpclmulqdq  zmm30, zmm19, [rdi + 704], 0x00     ; C3·H^6: A0·K0
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpaddd      zmm26, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm25, zmm25, zmm5                  ; AES: counter block
+    vpaddd      zmm26, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
     vpclmulqdq  zmm27, zmm19, [rdi + 128], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpaddd      zmm28, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm26, zmm26, zmm5                  ; AES: counter block
+    vpaddd      zmm28, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
     vpclmulqdq  zmm29, zmm22, [rdi + 768], 0x00     ; C4·H^5: A0·K0
-    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpshufb     zmm28, zmm28, zmm5                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
     vpternlogq  zmm30, zmm27, zmm29, 0x96           ; C5·H^4: LO += it
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm31, zmm19, [rdi + 704], 0x10     ; C3·H^6: A0·K1
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm19, zmm19, [rdi + 128], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm27, zmm22, [rdi + 768], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
     vpternlogq  zmm31, zmm19, zmm27, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm19, zmm28, zmm3                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vpxorq      zmm19, zmm28, zmm2                  ; AES: + k_0
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
     vmovdqu64   zmm27, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vpshufb     zmm27, zmm27, zmm1                  ; C5·H^4: C
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vpshufb     zmm27, zmm27, zmm5                  ; C5·H^4: C
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
     vpclmulqdq  zmm28, zmm22, [rdi + 192], 0x01     ; C4·H^5: A1·B0
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
     vpclmulqdq  zmm29, zmm27, [rdi + 832], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
     vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
     vpclmulqdq  zmm28, zmm27, [rdi + 832], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
     vpternlogq  zmm31, zmm22, zmm28, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
     vmovdqu64   zmm22, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vpshufb     zmm22, zmm22, zmm1                  ; C6·H^3: C
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vpshufb     zmm22, zmm22, zmm5                  ; C6·H^3: C
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
     vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
     vpclmulqdq  zmm29, zmm22, [rdi + 896], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
     vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
-    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
     vpclmulqdq  zmm28, zmm22, [rdi + 896], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C7·H^2: HI += it
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
@@ -4469,7 +4315,7 @@ gcm256_avx512_k_clmul1_x32_short_open:
     vmovdqu64   zmm27, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vpshufb     zmm27, zmm27, zmm1                  ; C7·H^2: C
+    vpshufb     zmm27, zmm27, zmm5                  ; C7·H^2: C
     vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
     vpclmulqdq  zmm28, zmm22, [rdi + 320], 0x01     ; C6·H^3: A1·B0
@@ -4494,7 +4340,7 @@ gcm256_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
     vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
-    vpshufb     zmm23, zmm23, zmm1                  ; C8·H^1: C
+    vpshufb     zmm23, zmm23, zmm5                  ; C8·H^1: C
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
     vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C7·H^2: A1·B0
@@ -4519,7 +4365,7 @@ gcm256_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
     vaesenc     zmm26, zmm26, zmm13                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vpshufb     zmm27, zmm27, zmm1                  ; C2·H^7: C
+    vpshufb     zmm27, zmm27, zmm5                  ; C2·H^7: C
     vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
     vaesenc     zmm20, zmm20, zmm14                 ; AES: round 10
     vpclmulqdq  zmm28, zmm23, [rdi + 448], 0x01     ; C8·H^1: A1·B0
@@ -4544,16 +4390,16 @@ gcm256_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm26, zmm26, zmm15                 ; AES: round 11
     vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
     vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
-    vpshufb     zmm25, zmm25, zmm1                  ; C1·H^8: C
+    vpshufb     zmm25, zmm25, zmm5                  ; C1·H^8: C
     vaesenc     zmm20, zmm20, zmm16                 ; AES: round 12
     vaesenc     zmm21, zmm21, zmm16                 ; AES: round 12
-    vpxorq      zmm0, zmm25, zmm0                   ; C1·H^8: A = X + C
+    vpxorq      zmm1, zmm25, zmm1                   ; C1·H^8: A = X + C
     vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
     vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
     vpclmulqdq  zmm25, zmm27, [rdi + 64], 0x01      ; C2·H^7: A1·B0
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
     vaesenc     zmm26, zmm26, zmm16                 ; AES: round 12
-    vpclmulqdq  zmm28, zmm0, [rdi + 576], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm28, zmm1, [rdi + 576], 0x00      ; C1·H^8: A0·K0
     vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
     vbroadcasti64x2 zmm29, [rdi + 1360]             ; AES: k_13
     vpternlogq  zmm30, zmm25, zmm28, 0x96           ; C1·H^8: LO += it
@@ -4562,45 +4408,45 @@ gcm256_avx512_k_clmul1_x32_short_open:
     vpclmulqdq  zmm25, zmm27, [rdi + 64], 0x11      ; C2·H^7: A1·B1
     vaesenc     zmm21, zmm21, zmm29                 ; AES: round 13
     vaesenc     zmm22, zmm22, zmm29                 ; AES: round 13
-    vpclmulqdq  zmm27, zmm0, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm27, zmm1, [rdi + 576], 0x10      ; C1·H^8: A0·K1
     vaesenc     zmm23, zmm23, zmm29                 ; AES: round 13
     vaesenc     zmm24, zmm24, zmm29                 ; AES: round 13
     vpternlogq  zmm31, zmm25, zmm27, 0x96           ; C1·H^8: HI += it
     vaesenc     zmm25, zmm26, zmm29                 ; AES: round 13
     vaesenc     zmm19, zmm19, zmm29                 ; AES: round 13
     vbroadcasti64x2 zmm26, [rdi + 1376]             ; AES: k_14
-    vpclmulqdq  zmm27, zmm0, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm27, zmm1, [rdi], 0x01            ; C1·H^8: A1·B0
     vpxorq      zmm28, zmm26, [r9]                  ; AES: k_Nr + text
     vaesenclast zmm18, zmm18, zmm28                 ; AES: last round: the other text
     vpxorq      zmm27, zmm30, zmm27                 ; C1·H^8: LO += it
     vmovdqu64   [rbx], zmm18                        ; AES: written
     vpxorq      zmm18, zmm26, [r9 + 64]             ; AES: k_Nr + text
-    vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
     vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm18                   ; AES: written
     vpshufd     zmm18, zmm27, 0x4e                  ; reduce: (LO1, LO0)
     vpxorq      zmm20, zmm26, [r9 + 128]            ; AES: k_Nr + text
     vaesenclast zmm20, zmm21, zmm20                 ; AES: last round: the other text
-    vpternlogq  zmm31, zmm0, zmm18, 0x96            ; reduce: + HI
+    vpternlogq  zmm31, zmm1, zmm18, 0x96            ; reduce: + HI
     vmovdqu64   [rbx + 128], zmm20                  ; AES: written
-    vpxorq      zmm0, zmm26, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm18, zmm27, zmm2, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm0, zmm22, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm0                   ; AES: written
-    vpxorq      zmm0, zmm18, zmm31                  ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm1, zmm26, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm18, zmm27, zmm6, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbx + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm18, zmm31                  ; reduce: RES = fold(LO) + HI
     vpxorq      zmm18, zmm26, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vextracti64x4 ymm20, zmm0, 0x01                 ; reduce: upper lanes
+    vextracti64x4 ymm20, zmm1, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbx + 256], zmm18                  ; AES: written
     vpxorq      zmm18, zmm26, [r9 + 320]            ; AES: k_Nr + text
     vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vpxorq      ymm0, ymm0, ymm20                   ; reduce: add up the lanes
+    vpxorq      ymm1, ymm1, ymm20                   ; reduce: add up the lanes
     vmovdqu64   [rbx + 320], zmm18                  ; AES: written
     vpxorq      zmm18, zmm26, [r9 + 384]            ; AES: k_Nr + text
-    vextracti64x2 xmm20, ymm0, 0x01                 ; reduce: upper lanes
+    vextracti64x2 xmm20, ymm1, 0x01                 ; reduce: upper lanes
     vaesenclast zmm18, zmm25, zmm18                 ; AES: last round: the other text
     vmovdqu64   [rbx + 384], zmm18                  ; AES: written
-    vpxorq      xmm0, xmm0, xmm20                   ; reduce: add up the lanes
+    vpxorq      xmm1, xmm1, xmm20                   ; reduce: add up the lanes
     vpxorq      zmm18, zmm26, [r9 + 448]            ; AES: k_Nr + text
     vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
     vmovdqu64   [rbx + 448], zmm18                  ; AES: written
@@ -4626,24 +4472,24 @@ gcm256_avx512_k_clmul1_x32_short_open:
     jmp         .tail_rest
 .tail_first:
     vmovdqu64   zmm17, [rsi]                        ; C·H^m: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm1                  ; C·H^m: C
-    vpxorq      zmm0, zmm17, zmm0                   ; C·H^m: A = X + C
-    vpclmulqdq  zmm17, zmm0, [rdx + 576], 0x00      ; C·H^m: A0·K0
-    vpclmulqdq  zmm18, zmm0, [rdx + 576], 0x10      ; C·H^m: A0·K1
-    vpclmulqdq  zmm19, zmm0, [rdx], 0x01            ; C·H^m: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^m: A1·B1
+    vpshufb     zmm17, zmm17, zmm5                  ; C·H^m: C
+    vpxorq      zmm1, zmm17, zmm1                   ; C·H^m: A = X + C
+    vpclmulqdq  zmm17, zmm1, [rdx + 576], 0x00      ; C·H^m: A0·K0
+    vpclmulqdq  zmm18, zmm1, [rdx + 576], 0x10      ; C·H^m: A0·K1
+    vpclmulqdq  zmm19, zmm1, [rdx], 0x01            ; C·H^m: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C·H^m: A1·B1
     vpxorq      zmm21, zmm17, zmm19                 ; C·H^m: LO += it
-    vpxorq      zmm22, zmm18, zmm0                  ; C·H^m: HI += it
-    vpxorq      xmm0, xmm0, xmm0                    ; C·H^m: X counts once
+    vpxorq      zmm22, zmm18, zmm1                  ; C·H^m: HI += it
+    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         rdx, 0x40                           ; the next powers
     add         rsi, 0x40                           ; the next blocks
     sub         r11, 0x40
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail_after_block
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
     vmovdqu64   zmm17, [rsi]                        ; C·H^i: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm1                  ; C·H^i: C
+    vpshufb     zmm17, zmm17, zmm5                  ; C·H^i: C
     vpclmulqdq  zmm18, zmm17, [rdx + 576], 0x00     ; C·H^i: A0·K0
     vpclmulqdq  zmm19, zmm17, [rdx + 576], 0x10     ; C·H^i: A0·K1
     vpclmulqdq  zmm20, zmm17, [rdx], 0x01           ; C·H^i: A1·B0
@@ -4663,56 +4509,56 @@ gcm256_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [rsi]                 ; C, zero-padded
-    vpshufb     zmm17, zmm17, zmm1                  ; C
-    vpxorq      zmm0, zmm17, zmm0                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm17, zmm0, [rdx + 576], 0x00      ; C·H^i: A0·K0
-    vpclmulqdq  zmm18, zmm0, [rdx + 576], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm19, zmm0, [rdx], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^i: A1·B1
+    vpshufb     zmm17, zmm17, zmm5                  ; C
+    vpxorq      zmm1, zmm17, zmm1                   ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm17, zmm1, [rdx + 576], 0x00      ; C·H^i: A0·K0
+    vpclmulqdq  zmm18, zmm1, [rdx + 576], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm19, zmm1, [rdx], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm21, zmm17, zmm19, 0x96           ; C·H^i: LO += it
-    vpternlogq  zmm22, zmm18, zmm0, 0x96            ; C·H^i: HI += it
+    vpternlogq  zmm22, zmm18, zmm1, 0x96            ; C·H^i: HI += it
 .tail_reduce:
-    vpclmulqdq  zmm0, zmm21, zmm2, 0x10             ; reduce: LO0·Q'
+    vpclmulqdq  zmm1, zmm21, zmm6, 0x10             ; reduce: LO0·Q'
     vpshufd     zmm17, zmm21, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm17, zmm22, zmm0, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm17, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm0, ymm17, ymm0                   ; reduce: add up the lanes
-    vextracti64x2 xmm17, ymm0, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm17                   ; reduce: add up the lanes
+    vpternlogq  zmm17, zmm22, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm17, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm1, ymm17, ymm1                   ; reduce: add up the lanes
+    vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm17                   ; reduce: add up the lanes
     vpxorq      xmm17, xmm17, xmm17                 ; reduce
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .written                            ; reduce
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 256
     jb          .under_4                            ; reduce
-    vpshufb     zmm17, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
+    vpshufb     zmm17, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm18, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm5                  ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
@@ -4767,22 +4613,23 @@ gcm256_avx512_k_clmul1_x32_short_open:
     add         rbx, 256
     sub         rbp, 256
 .under_4:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x80
     jb          .under_2
-    vpshufb     zmm17, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vpshufb     zmm17, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm18, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm5                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_8]  ; AES: the next counters
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
@@ -4813,15 +4660,16 @@ gcm256_avx512_k_clmul1_x32_short_open:
     add         rbx, 0x80
     sub         rbp, 0x80
 .under_2:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x40
     jb          .under_1
-    vpshufb     zmm17, zmm8, zmm1                   ; AES: counter block
-    vpaddd      zmm8, zmm8, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
+    vpshufb     zmm17, zmm0, zmm5                   ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_k_clmul1_x32_short_blocks_4]  ; AES: the next counters
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
@@ -4840,52 +4688,53 @@ gcm256_avx512_k_clmul1_x32_short_open:
     add         rbx, 0x40
     sub         rbp, 0x40
 .under_1:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .written
-    vpshufb     zmm8, zmm8, zmm1                    ; AES: counter block
-    vpxorq      zmm3, zmm8, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
-    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm4, [rdi + 1360]              ; AES: k_13
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 13
+    vpshufb     zmm0, zmm0, zmm5                    ; AES: counter block
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm2, [rdi + 1360]              ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm2                    ; AES: round 13
     mov         rcx, -1
     bzhi        rcx, rcx, rbp
     kmovq       k1, rcx                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [r9]                   ; AES: text, zero-padded
-    vbroadcasti64x2 zmm5, [rdi + 1376]              ; AES: k_14
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vmovdqu8    [rbx]{k1}, zmm3                     ; AES: written
-    vmovdqu8    zmm17{k1}{z}, zmm3                  ; AES: zero-padded
+    vmovdqu8    zmm2{k1}{z}, [r9]                   ; AES: text, zero-padded
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; AES: k_14
+    vpxorq      zmm2, zmm3, zmm2                    ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
+    vmovdqu8    [rbx]{k1}, zmm0                     ; AES: written
+    vmovdqu8    zmm17{k1}{z}, zmm0                  ; AES: zero-padded
 .written:
 .tag:
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm3, rcx
+    vmovq       xmm0, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm4, r8
-    vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
-    vpxorq      xmm0, xmm0, xmm3                    ; lengths: A = X + lengths
-    vpclmulqdq  xmm3, xmm0, [rdi + 1072], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm5, xmm0, [rdi + 1072], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm4, xmm0, [rdi + 496], 0x01       ; lengths: A1·B0
+    vmovq       xmm2, r8
+    vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
+    vpxorq      xmm0, xmm1, xmm0                    ; lengths: A = X + lengths
+    vpclmulqdq  xmm1, xmm0, [rdi + 1072], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 1072], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; lengths: A1·B0
     vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x11       ; lengths: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm3, xmm2, 0x10              ; lengths: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; lengths: (LO1, LO0)
-    vpternlogq  xmm5, xmm0, xmm3, 0x96              ; lengths: + HI
-    vpxorq      xmm0, xmm2, xmm5                    ; lengths: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, xmm1                    ; lengths: as in memory
+    vpxorq      xmm1, xmm1, xmm2                    ; lengths: LO += it
+    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; lengths: LO0·Q'
+    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
+    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; lengths: + HI
+    vpxorq      xmm0, xmm2, xmm3                    ; lengths: RES = fold(LO) + HI
+    vpshufb     xmm0, xmm0, xmm5                    ; lengths: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .wanted:
@@ -4901,7 +4750,6 @@ gcm256_avx512_k_clmul1_x32_short_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .clear_last
 .clear_blocks:
@@ -4940,5 +4788,6 @@ gcm256_avx512_k_clmul1_x32_short_open:
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:

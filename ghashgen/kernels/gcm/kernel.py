@@ -160,6 +160,12 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         f"short needs powers of H for S and the lengths, and blocks {kernel.blocks} have too few",
         "choose at least 2 blocks, or no short",
     )
+    yield (
+        kernel.short and lanes > 1 and kernel.blocks < 4,
+        f"short hashes a text and two blocks beside it at once, and blocks {kernel.blocks} leave "
+        "no powers for a text",
+        "choose at least 4 blocks, or no short",
+    )
     most = isa.vector_registers // 2
     yield (
         kernel.registers > most,

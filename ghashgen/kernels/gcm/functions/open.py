@@ -55,12 +55,12 @@ def _by_phases(b: Builder, message: Message) -> VReg:
 def _with_short(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
     """Likewise, on the straight path where the text is short."""
     wanted = b.register("the tag")
-    S, counters = message.begin_short()
+    S, blocks = message.begin_short()
     b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
-    b.assign(wanted, message.short(S, counters, False))
+    b.assign(wanted, message.short(S, blocks, False))
     b.emit("jump", Label("wanted"))
     b.label("long")
-    X, text = message.long(S, counters)
+    X, text = message.long(S, blocks)
     decrypt_text(text, X, "tag")
     b.assign(wanted, message.tag(X))
     b.label("wanted")

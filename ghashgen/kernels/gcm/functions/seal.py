@@ -17,12 +17,12 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     if kernel.short:
-        S, counters = message.begin_short()
+        S, blocks = message.begin_short()
         b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
-        b.store(Mem(base=tag), message.short(S, counters, True), "tag")
+        b.store(Mem(base=tag), message.short(S, blocks, True), "tag")
         b.give(DONE)
         b.label("long")
-        X, text = message.long(S, counters)
+        X, text = message.long(S, blocks)
     else:
         X, text = message.begin()
         b.branch("equal", message.length, 0, "tag")

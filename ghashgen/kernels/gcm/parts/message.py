@@ -14,13 +14,22 @@ from ghashgen.kernels.gcm.parts.cipher import RoundKeys
 from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.narrow import assign_last, narrow_text
-from ghashgen.kernels.gcm.parts.short import short_text
-from ghashgen.kernels.gcm.parts.start import IV_BYTES, first_counter, hashed_counter, number_one
+from ghashgen.kernels.gcm.parts.short import Blocks, Short
+from ghashgen.kernels.gcm.parts.start import (
+    IV_BYTES,
+    first_counter,
+    hashed_counter,
+    number_one,
+    twelve_bytes,
+)
 from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
+
+Start = Blocks | Counters
+"""Counter blocks from J_0 on: with byte masks, and without."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +62,33 @@ class Message:
         out = b.gpr("gpr_copy", self.out)
         return X, Text.at_entry(b, kernel, self.context, counters, self.source, out, left)
 
-    def begin_short(self) -> tuple[VReg, Counters]:
-        """Record what stands before the text, for the straight path (`short`).
+    def begin_short(self) -> tuple[VReg, Start]:
+        """Record what stands before the text, for the straight path (`short`, `narrow`).
 
-        Returns S, and counters from J_0 on. An IV of 96 bits and AAD of one block take no loop;
-        other lengths come to the same registers.
+        Returns S, and counter blocks from J_0 on. An IV of 96 bits and AAD of one block take no
+        loop; other lengths come to the same registers.
         """
         b, kernel, context = self.b, self.kernel, self.context
-        J0, S = b.register("J_0"), b.register("S")
+        masked, S = kernel.instruction_set.masked, b.register("S")
+        blocks = Blocks(b, kernel) if masked else None
+        J0 = blocks.J0 if blocks else b.register("J_0")
         b.branch("not_equal", self.iv_length, IV_BYTES, "other")
-        b.assign(J0, number_one(b, kernel, self.iv))
+        if blocks:
+            iv = twelve_bytes(b, kernel, self.iv, None)
+            blocks.follow(self._in_every_lane(iv, "IV || 0"))
+        else:
+            b.assign(J0, number_one(b, kernel, self.iv))
         b.emit("jump", Label("counter"))
         b.label("other")
         with b.part("iv"):
-            b.assign(J0, hashed_counter(b, kernel, context, self.iv, self.iv_length))
+            hashed = hashed_counter(b, kernel, context, self.iv, self.iv_length)
+            if blocks:
+                blocks.count_from(self._in_every_lane(hashed))
+            else:
+                b.assign(J0, hashed)
         b.label("counter")
         b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
-        if kernel.instruction_set.masked:
+        if masked:
             b.assign(S, self._padded(self.aad, self.aad_length))
         else:
             b.emit("zero", S)
@@ -80,11 +99,11 @@ class Message:
         with b.part("aad"):
             b.assign(S, self._but_one_product())
         b.label("text")
-        return S, Counters(b, kernel, self._in_every_lane(J0), kept=False)
+        return S, blocks or Counters(b, kernel, J0, kept=False)
 
-    def _in_every_lane(self, J0: VReg) -> VReg:
+    def _in_every_lane(self, block: VReg, name: str = "J_0") -> VReg:
         lanes = self.kernel.lane_count
-        return J0 if lanes == 1 else self.b.spread_lane(J0, lanes, "J_0 in every lane")
+        return block if lanes == 1 else self.b.spread_lane(block, lanes, f"{name} in every lane")
 
     def _padded(self, source: VReg, length: VReg) -> VReg:
         """Load a block of 0 to 16 bytes in register form."""
@@ -109,22 +128,32 @@ class Message:
             b.label("added")
         return S
 
-    def short(self, S: VReg, counters: Counters, encrypts: bool) -> VReg:
+    def short(self, S: VReg, start: Start, encrypts: bool) -> VReg:
         """Record a text of at most `most_bytes`, and the tag."""
-        b, kernel = self.b, self.kernel
-        keys = RoundKeys(b, kernel, self.context)
-        text = Text(b, kernel, self.context, keys, counters, self.source, self.out, self.length)
-        lengths = length_block(b, kernel, self.aad_length, self.length)
-        take = short_text if kernel.instruction_set.masked else narrow_text
-        with b.part("short"):
-            X, mask = take(text, S, lengths, encrypts)
+        b, kernel, context = self.b, self.kernel, self.context
+        if isinstance(start, Counters):
+            keys = RoundKeys(b, kernel, context)
+            text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
+            lengths = length_block(b, kernel, self.aad_length, self.length)
+            with b.part("short"):
+                X, mask = narrow_text(text, S, lengths, encrypts)
+        else:
+            lengths = length_block(b, kernel, self.aad_length, self.length)
+            given = context, self.source, self.length, self.out
+            with b.part("short"):
+                X, mask = Short(b, kernel, *given, start, S, lengths, encrypts).record()
         return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
 
-    def long(self, S: VReg, counters: Counters) -> tuple[VReg, Text]:
+    def long(self, S: VReg, start: Start) -> tuple[VReg, Text]:
         """Record what stands before a longer text; return the state, and the text to come."""
         b, kernel = self.b, self.kernel
-        keep_mask(b, kernel, self.context, counters.partial(1))
-        counters.skip(1)
+        if isinstance(start, Counters):
+            counters = start
+            keep_mask(b, kernel, self.context, counters.partial(1))
+            counters.skip(1)
+        else:
+            keep_mask(b, kernel, self.context, b.first_lane(start.J0))
+            counters = Counters(b, kernel, start.J0, first=1, kept=False)
         X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
         left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
         return X, Text.at_entry(b, kernel, self.context, counters, self.source, out, left)

@@ -57,7 +57,7 @@ def hashed_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, lengt
 
 def number_one(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg | None = None) -> VReg:
     """Load an IV of 96 bits, which `length` may say, and return IV || 1."""
-    return b.or_(_twelve(b, kernel, iv, length), b.const(FIRST, "first_number"), "IV || 1")
+    return b.or_(twelve_bytes(b, kernel, iv, length), b.const(FIRST, "first_number"), "IV || 1")
 
 
 def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
@@ -67,8 +67,8 @@ def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
     return load_partial(b, iv, left, "padded")
 
 
-def _twelve(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg | None) -> VReg:
-    """Load IV_BYTES bytes, zeros after them."""
+def twelve_bytes(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg | None) -> VReg:
+    """Load IV_BYTES bytes, zeros after them; `length` may say how many, for a mask."""
     if length is not None and kernel.instruction_set.masked:
         return b.load_bytes(Mem(base=iv), b.byte_mask(length), "IV", 1)
     low = b.load_part("load64", Mem(base=iv), "IV, bytes 0..7")
