@@ -143,9 +143,10 @@ def rows(heading: str) -> dict[str, list[str]]:
 
 
 def test_the_page_says_what_is_proved_and_validated() -> None:
-    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8)
+    kernel = GcmKernel(128, "avx", "winograd", "clmul1", 8, segments=True)
     words = {True: "yes", False: "no"}
-    assert rows("| function | proved | validated |\n") == {
+    said = rows("| function | proved | validated |\n")
+    assert {name.partition("`")[0]: cells for name, cells in said.items()} == {
         name: [words[function.statement in GcmFunction.operations], words[name in SUITES]]
         for name, function in functions_of(kernel).items()
     }
