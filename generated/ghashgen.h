@@ -88,7 +88,7 @@ int gcm128_avx2_winograd_clmul1_x16_wipe_seal(const void *ctx, const uint8_t *iv
 int gcm128_avx2_winograd_clmul1_x16_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx512_k_clmul1_x32_short: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1328
+#define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1456
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
 void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
@@ -98,7 +98,7 @@ int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, si
 int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx512_winograd_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1840
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 2032
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
 void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
@@ -108,7 +108,7 @@ int gcm128_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, s
 int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx512_winograd_clmul1_x32_wipe: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BYTES 1840
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BYTES 2032
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_ALIGN 1
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BEST_ALIGN 64
 void gcm128_avx512_winograd_clmul1_x32_wipe_init(void *ctx, const uint8_t *key);
@@ -208,7 +208,7 @@ int gcm192_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, siz
 int gcm192_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm192_avx512_winograd_clmul1_x32: AES-192-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1872
+#define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 2064
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
 void gcm192_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
@@ -258,7 +258,7 @@ int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, siz
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx512_k_clmul1_x32_short: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1392
+#define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1520
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
 void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
@@ -268,7 +268,7 @@ int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, si
 int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx512_winograd_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
-#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 1904
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 2096
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
 void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);

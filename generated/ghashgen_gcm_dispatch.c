@@ -232,7 +232,7 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
-        {"gcm128_avx512_winograd_clmul1_x32", 1840, 1,
+        {"gcm128_avx512_winograd_clmul1_x32", 2032, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
@@ -249,7 +249,7 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
-        {"gcm192_avx512_winograd_clmul1_x32", 1872, 1,
+        {"gcm192_avx512_winograd_clmul1_x32", 2064, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
@@ -266,7 +266,7 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx2_k_clmul1_x16_init, gcm256_avx2_k_clmul1_x16_encrypt, gcm256_avx2_k_clmul1_x16_decrypt, gcm256_avx2_k_clmul1_x16_seal, gcm256_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
-        {"gcm256_avx512_winograd_clmul1_x32", 1904, 1,
+        {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
@@ -283,7 +283,7 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
  * and the record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -308,7 +308,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -333,7 +333,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -358,7 +358,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -383,7 +383,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -408,7 +408,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -433,7 +433,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -458,7 +458,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -483,7 +483,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -508,7 +508,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -533,7 +533,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -558,7 +558,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -583,7 +583,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -608,7 +608,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -633,7 +633,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |

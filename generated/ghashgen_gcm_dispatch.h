@@ -100,7 +100,7 @@ struct ghashgen_gcm_kernel {
  * or there is no such key. For callers that keep a context of their own: of any kernel listed it has
  * up to GHASHGEN_GCM_MAX_CTX_BYTES, at a multiple of GHASHGEN_GCM_MAX_CTX_ALIGN; more, up to the best, serves
  * speed alone. */
-#define GHASHGEN_GCM_MAX_CTX_BYTES 1904
+#define GHASHGEN_GCM_MAX_CTX_BYTES 2096
 #define GHASHGEN_GCM_MAX_CTX_ALIGN 16
 #define GHASHGEN_GCM_BEST_CTX_ALIGN 64
 const struct ghashgen_gcm_kernel *ghashgen_gcm_best(enum ghashgen_gcm_use use, size_t key_bytes);

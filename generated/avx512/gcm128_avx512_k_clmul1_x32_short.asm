@@ -13,8 +13,8 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      197 instructions: clmul 33, load 8, other 93, shuffle 19, store 8, xor 36
 ;
-; ctx        1328 bytes, at any address; best aligned to 64; written by init only
-;            16 bytes a power, H^32 first: B from byte 0, K from byte 576; round keys from byte 1152
+; ctx        1456 bytes, at any address; best aligned to 64; written by init only
+;            16 bytes a power, H^36 first: B from byte 0, K from byte 640; round keys from byte 1280
 ;            It holds no address: a copy of its bytes is as good.
 ; key        16 bytes, any alignment
 ; counter, x 16 bytes, any alignment, byte order of SP 800-38D
@@ -127,25 +127,25 @@ section .text
 
 ; void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-9, rax rdi
-;   secrets may remain in xmm1-9
+;   stack 0 bytes; writes xmm0-9, rax rcx
+;   secrets may remain in xmm0-9
 global gcm128_avx512_k_clmul1_x32_short_init:function (gcm128_avx512_k_clmul1_x32_short_init.end - gcm128_avx512_k_clmul1_x32_short_init)
 align 32
 gcm128_avx512_k_clmul1_x32_short_init:
     endbr64
     vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
     vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
-    vmovdqu64   [rdi + 512], zmm1                   ; zeros
-    vmovdqu64   [rdi + 1088], zmm1                  ; zeros
+    vmovdqu64   [rdi + 576], zmm1                   ; zeros
+    vmovdqu64   [rdi + 1216], zmm1                  ; zeros
     vmovdqu64   xmm1, [rsi]                         ; k_0
-    vmovdqu64   [rdi + 1152], xmm1                  ; k_0
+    vmovdqu64   [rdi + 1280], xmm1                  ; k_0
     vpshufb     xmm2, xmm1, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
     vaesenclast xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x32_short_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm3, xmm1, 0x04
     vpxorq      xmm4, xmm1, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1168], xmm4                  ; k_1
+    vmovdqu64   [rdi + 1296], xmm4                  ; k_1
     vaesenc     xmm1, xmm1, xmm4                    ; H: round 1
     vmovdqu64   xmm2, [rel gcm128_avx512_k_clmul1_x32_short_rcon_1]  ; rcon_1
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
@@ -155,7 +155,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm5, xmm4, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1184], xmm5                  ; k_2
+    vmovdqu64   [rdi + 1312], xmm5                  ; k_2
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 2
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
@@ -164,7 +164,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1200], xmm5                  ; k_3
+    vmovdqu64   [rdi + 1328], xmm5                  ; k_3
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 3
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
@@ -173,7 +173,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1216], xmm5                  ; k_4
+    vmovdqu64   [rdi + 1344], xmm5                  ; k_4
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 4
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
@@ -182,7 +182,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1232], xmm5                  ; k_5
+    vmovdqu64   [rdi + 1360], xmm5                  ; k_5
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 5
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
@@ -191,7 +191,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1248], xmm5                  ; k_6
+    vmovdqu64   [rdi + 1376], xmm5                  ; k_6
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 6
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
@@ -200,7 +200,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1264], xmm5                  ; k_7
+    vmovdqu64   [rdi + 1392], xmm5                  ; k_7
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 7
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
@@ -209,7 +209,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm4, xmm5, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1280], xmm4                  ; k_8
+    vmovdqu64   [rdi + 1408], xmm4                  ; k_8
     vaesenc     xmm1, xmm1, xmm4                    ; H: round 8
     vpshufb     xmm2, xmm4, [rel gcm128_avx512_k_clmul1_x32_short_rotated_word_3]  ; RotWord
     vaesenclast xmm2, xmm2, [rel gcm128_avx512_k_clmul1_x32_short_rcon_9]  ; SubWord + Rcon
@@ -217,7 +217,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm4, xmm4, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1296], xmm4                  ; k_9
+    vmovdqu64   [rdi + 1424], xmm4                  ; k_9
     vaesenc     xmm1, xmm1, xmm4                    ; H: round 9
     vmovdqu64   xmm2, [rel gcm128_avx512_k_clmul1_x32_short_rcon_9]  ; rcon_9
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
@@ -227,7 +227,7 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpxorq      xmm4, xmm4, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1312], xmm4                  ; k_10
+    vmovdqu64   [rdi + 1440], xmm4                  ; k_10
     vaesenclast xmm1, xmm1, xmm4                    ; H = E_K(0)
     vpshufb     xmm1, xmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
@@ -279,8 +279,8 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpclmulqdq  zmm1, zmm7, zmm0, 0x10              ; B0·Q'
     vpshufd     zmm2, zmm7, 0x4e                    ; (B1, B0)
     vpxorq      zmm1, zmm1, zmm2                    ; fold B
-    vmovdqu64   [rdi + 448], zmm7                   ; B
-    vmovdqu64   [rdi + 1024], zmm1                  ; K
+    vmovdqu64   [rdi + 512], zmm7                   ; B
+    vmovdqu64   [rdi + 1152], zmm1                  ; K
     vshufi64x2  zmm1, zmm7, zmm7, 0x00              ; V_2 = V_1·B_4: in every lane
     vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_2 = V_1·B_4: B0·Q'
     vpshufd     zmm3, zmm1, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
@@ -297,8 +297,8 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpclmulqdq  zmm3, zmm5, zmm0, 0x10              ; V_2 = V_1·B_4: B0·Q'
     vpshufd     zmm4, zmm5, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
     vpxorq      zmm3, zmm3, zmm4                    ; V_2 = V_1·B_4: fold B
-    vmovdqu64   [rdi + 384], zmm5                   ; V_2 = V_1·B_4: B
-    vmovdqu64   [rdi + 960], zmm3                   ; V_2 = V_1·B_4: K
+    vmovdqu64   [rdi + 448], zmm5                   ; V_2 = V_1·B_4: B
+    vmovdqu64   [rdi + 1088], zmm3                  ; V_2 = V_1·B_4: K
     vpclmulqdq  zmm3, zmm5, zmm2, 0x00              ; V_3 = V_2·B_4: A0·K0
     vpclmulqdq  zmm4, zmm5, zmm2, 0x10              ; V_3 = V_2·B_4: A0·K1
     vpclmulqdq  zmm2, zmm5, zmm1, 0x01              ; V_3 = V_2·B_4: A1·B0
@@ -311,8 +311,8 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpclmulqdq  zmm1, zmm6, zmm0, 0x10              ; V_3 = V_2·B_4: B0·Q'
     vpshufd     zmm2, zmm6, 0x4e                    ; V_3 = V_2·B_4: (B1, B0)
     vpxorq      zmm1, zmm1, zmm2                    ; V_3 = V_2·B_4: fold B
-    vmovdqu64   [rdi + 320], zmm6                   ; V_3 = V_2·B_4: B
-    vmovdqu64   [rdi + 896], zmm1                   ; V_3 = V_2·B_4: K
+    vmovdqu64   [rdi + 384], zmm6                   ; V_3 = V_2·B_4: B
+    vmovdqu64   [rdi + 1024], zmm1                  ; V_3 = V_2·B_4: K
     vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; V_4 = V_2·B_8: in every lane
     vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
     vpshufd     zmm3, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
@@ -329,15 +329,16 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpclmulqdq  zmm1, zmm4, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
     vpshufd     zmm2, zmm4, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
     vpxorq      zmm1, zmm1, zmm2                    ; V_4 = V_2·B_8: fold B
-    vmovdqu64   [rdi + 256], zmm4                   ; V_4 = V_2·B_8: B
-    vmovdqu64   [rdi + 832], zmm1                   ; V_4 = V_2·B_8: K
+    vmovdqu64   [rdi + 320], zmm4                   ; V_4 = V_2·B_8: B
+    vmovdqu64   [rdi + 960], zmm1                   ; V_4 = V_2·B_8: K
     vshufi64x2  zmm1, zmm4, zmm4, 0x00              ; V_4 = V_2·B_8: in every lane
     vpclmulqdq  zmm2, zmm1, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
     vpshufd     zmm3, zmm1, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
     vpxorq      zmm2, zmm2, zmm3                    ; V_4 = V_2·B_8: fold B
-    mov         eax, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
+    mov         rax, rdi                            ; V_4 = V_2·B_8
+    mov         ecx, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
 .round:
-    sub         rdi, 256                            ; V_4 = V_2·B_8
+    sub         rax, 256                            ; V_4 = V_2·B_8
     vpclmulqdq  zmm3, zmm7, zmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
     vpclmulqdq  zmm9, zmm7, zmm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
     vpclmulqdq  zmm8, zmm7, zmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
@@ -377,27 +378,41 @@ gcm128_avx512_k_clmul1_x32_short_init:
     vpclmulqdq  zmm3, zmm7, zmm0, 0x10              ; entries of V_(i+1): B0·Q'
     vpshufd     zmm8, zmm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
     vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+1): fold B
-    vmovdqu64   [rdi + 448], zmm7                   ; entries of V_(i+1): B
-    vmovdqu64   [rdi + 1024], zmm3                  ; entries of V_(i+1): K
+    vmovdqu64   [rax + 512], zmm7                   ; entries of V_(i+1): B
+    vmovdqu64   [rax + 1152], zmm3                  ; entries of V_(i+1): K
     vpclmulqdq  zmm3, zmm5, zmm0, 0x10              ; entries of V_(i+2): B0·Q'
     vpshufd     zmm8, zmm5, 0x4e                    ; entries of V_(i+2): (B1, B0)
     vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+2): fold B
-    vmovdqu64   [rdi + 384], zmm5                   ; entries of V_(i+2): B
-    vmovdqu64   [rdi + 960], zmm3                   ; entries of V_(i+2): K
+    vmovdqu64   [rax + 448], zmm5                   ; entries of V_(i+2): B
+    vmovdqu64   [rax + 1088], zmm3                  ; entries of V_(i+2): K
     vpclmulqdq  zmm3, zmm6, zmm0, 0x10              ; entries of V_(i+3): B0·Q'
     vpshufd     zmm8, zmm6, 0x4e                    ; entries of V_(i+3): (B1, B0)
     vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+3): fold B
-    vmovdqu64   [rdi + 320], zmm6                   ; entries of V_(i+3): B
-    vmovdqu64   [rdi + 896], zmm3                   ; entries of V_(i+3): K
+    vmovdqu64   [rax + 384], zmm6                   ; entries of V_(i+3): B
+    vmovdqu64   [rax + 1024], zmm3                  ; entries of V_(i+3): K
     vpclmulqdq  zmm3, zmm4, zmm0, 0x10              ; entries of V_(i+4): B0·Q'
     vpshufd     zmm8, zmm4, 0x4e                    ; entries of V_(i+4): (B1, B0)
     vpxorq      zmm3, zmm3, zmm8                    ; entries of V_(i+4): fold B
-    vmovdqu64   [rdi + 256], zmm4                   ; entries of V_(i+4): B
-    vmovdqu64   [rdi + 832], zmm3                   ; entries of V_(i+4): K
-    sub         rax, 0x01
-    cmp         rax, 0x01
+    vmovdqu64   [rax + 320], zmm4                   ; entries of V_(i+4): B
+    vmovdqu64   [rax + 960], zmm3                   ; entries of V_(i+4): K
+    sub         rcx, 0x01
+    cmp         rcx, 0x01
     jae         .round
 .after_round:
+    vpclmulqdq  zmm3, zmm7, zmm2, 0x00              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K0
+    vpclmulqdq  zmm4, zmm7, zmm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: A0·K1
+    vpclmulqdq  zmm2, zmm7, zmm1, 0x01              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B0
+    vpclmulqdq  zmm1, zmm7, zmm1, 0x11              ; V_(i+1) = V_(i+1-s)·B_sL: A1·B1
+    vpxorq      zmm2, zmm3, zmm2                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += it
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpternlogq  zmm4, zmm1, zmm2, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxorq      zmm7, zmm3, zmm4                    ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm0, zmm7, zmm0, 0x10              ; entries of V_(i+1): B0·Q'
+    vpshufd     zmm1, zmm7, 0x4e                    ; entries of V_(i+1): (B1, B0)
+    vpxorq      zmm0, zmm0, zmm1                    ; entries of V_(i+1): fold B
+    vmovdqu64   [rdi], zmm7                         ; entries of V_(i+1): B
+    vmovdqu64   [rdi + 640], zmm0                   ; entries of V_(i+1): K
     vzeroupper                                      ; upper halves are the caller's
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
@@ -419,17 +434,17 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 1152]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1200]              ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 1216]              ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 1248]              ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1264]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1280]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 1296]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 1312]             ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_4
+    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_5
+    vbroadcasti64x2 zmm8, [rdi + 1376]              ; k_6
+    vbroadcasti64x2 zmm9, [rdi + 1392]              ; k_7
+    vbroadcasti64x2 zmm10, [rdi + 1408]             ; k_8
+    vbroadcasti64x2 zmm11, [rdi + 1424]             ; k_9
+    vbroadcasti64x2 zmm12, [rdi + 1440]             ; k_10
     cmp         r9, 512
     jb          .rest
 .first:
@@ -593,23 +608,23 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vpshufb     zmm26, zmm26, zmm0                  ; C4·H^5: C
     vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
     vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm25, [rdi + 704], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm29, zmm25, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm25, [rdi + 128], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm27, zmm25, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm28, zmm26, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5·H^4: LO += it
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm30, zmm25, [rdi + 704], 0x10     ; C3·H^6: A0·K1
+    vpclmulqdq  zmm30, zmm25, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm25, zmm25, [rdi + 192], 0x11     ; C3·H^6: A1·B1
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm26, [rdi + 768], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
     vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^4: HI += it
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
@@ -619,18 +634,18 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
     vpshufb     zmm25, zmm25, zmm0                  ; C5·H^4: C
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm26, [rdi + 192], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm27, zmm26, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm25, [rdi + 832], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm28, zmm25, [rdi + 960], 0x00     ; C5·H^4: A0·K0
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C4·H^5: A1·B1
+    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm25, [rdi + 832], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm27, zmm25, [rdi + 960], 0x10     ; C5·H^4: A0·K1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
     vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C6·H^3: HI += it
@@ -641,17 +656,17 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vpshufb     zmm26, zmm26, zmm0                  ; C6·H^3: C
     vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm25, [rdi + 256], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm27, zmm25, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 896], 0x00     ; C6·H^3: A0·K0
+    vpclmulqdq  zmm28, zmm26, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 5
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C7·H^2: LO += it
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm25, zmm25, [rdi + 256], 0x11     ; C5·H^4: A1·B1
+    vpclmulqdq  zmm25, zmm25, [rdi + 320], 0x11     ; C5·H^4: A1·B1
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x10     ; C6·H^3: A0·K1
+    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
     vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C7·H^2: HI += it
@@ -662,18 +677,18 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vpshufb     zmm25, zmm25, zmm0                  ; C7·H^2: C
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 320], 0x01     ; C6·H^3: A1·B0
+    vpclmulqdq  zmm27, zmm26, [rdi + 384], 0x01     ; C6·H^3: A1·B0
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm28, zmm25, [rdi + 960], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm28, zmm25, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C6·H^3: A1·B1
+    vpclmulqdq  zmm26, zmm26, [rdi + 384], 0x11     ; C6·H^3: A1·B1
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm25, [rdi + 960], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm27, zmm25, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
     vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: HI += it
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
@@ -683,18 +698,18 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
     vpshufb     zmm26, zmm26, zmm0                  ; C8·H^1: C
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm25, [rdi + 384], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm27, zmm25, [rdi + 448], 0x01     ; C7·H^2: A1·B0
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 8
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 1024], 0x00    ; C8·H^1: A0·K0
+    vpclmulqdq  zmm28, zmm26, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^7: LO += it
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm25, [rdi + 384], 0x11     ; C7·H^2: A1·B1
+    vpclmulqdq  zmm25, zmm25, [rdi + 448], 0x11     ; C7·H^2: A1·B1
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x10    ; C8·H^1: A0·K1
+    vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
     vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C2·H^7: HI += it
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
@@ -704,18 +719,18 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
     vpshufb     zmm25, zmm25, zmm0                  ; C2·H^7: C
     vpxorq      zmm27, zmm12, [rcx]                 ; AES: k_Nr + text
-    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C8·H^1: A1·B0
+    vpclmulqdq  zmm28, zmm26, [rdi + 512], 0x01     ; C8·H^1: A1·B0
     vaesenclast zmm17, zmm17, zmm27                 ; AES: last round: the other text
     vmovdqu64   [r8 + 512], zmm17                   ; AES: written
-    vpclmulqdq  zmm17, zmm25, [rdi + 640], 0x00     ; C2·H^7: A0·K0
+    vpclmulqdq  zmm17, zmm25, [rdi + 768], 0x00     ; C2·H^7: A0·K0
     vpxorq      zmm27, zmm12, [rcx + 64]            ; AES: k_Nr + text
     vaesenclast zmm18, zmm18, zmm27                 ; AES: last round: the other text
     vpternlogq  zmm29, zmm28, zmm17, 0x96           ; C1·H^8: LO += it
     vmovdqu64   [r8 + 576], zmm18                   ; AES: written
-    vpclmulqdq  zmm17, zmm26, [rdi + 448], 0x11     ; C8·H^1: A1·B1
+    vpclmulqdq  zmm17, zmm26, [rdi + 512], 0x11     ; C8·H^1: A1·B1
     vpxorq      zmm18, zmm12, [rcx + 128]           ; AES: k_Nr + text
     vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm19, zmm25, [rdi + 640], 0x10     ; C2·H^7: A0·K1
+    vpclmulqdq  zmm19, zmm25, [rdi + 768], 0x10     ; C2·H^7: A0·K1
     vmovdqu64   [r8 + 640], zmm18                   ; AES: written
     vpxorq      zmm18, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vpternlogq  zmm30, zmm17, zmm19, 0x96           ; C1·H^8: HI += it
@@ -728,23 +743,23 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vmovdqu64   [r8 + 768], zmm17                   ; AES: written
     vpxorq      zmm1, zmm18, zmm1                   ; C1·H^8: A = X + C
     vpxorq      zmm17, zmm12, [rcx + 320]           ; AES: k_Nr + text
-    vpclmulqdq  zmm18, zmm25, [rdi + 64], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm18, zmm25, [rdi + 128], 0x01     ; C2·H^7: A1·B0
     vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
     vmovdqu64   [r8 + 832], zmm17                   ; AES: written
-    vpclmulqdq  zmm17, zmm1, [rdi + 576], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm17, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
     vpxorq      zmm19, zmm12, [rcx + 384]           ; AES: k_Nr + text
     vaesenclast zmm19, zmm23, zmm19                 ; AES: last round: the other text
     vpternlogq  zmm29, zmm18, zmm17, 0x96           ; C1·H^8: LO += it
     vmovdqu64   [r8 + 896], zmm19                   ; AES: written
-    vpclmulqdq  zmm17, zmm25, [rdi + 64], 0x11      ; C2·H^7: A1·B1
+    vpclmulqdq  zmm17, zmm25, [rdi + 128], 0x11     ; C2·H^7: A1·B1
     vpxorq      zmm18, zmm12, [rcx + 448]           ; AES: k_Nr + text
     vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm19, zmm1, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm19, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
     vmovdqu64   [r8 + 960], zmm18                   ; AES: written
     vpternlogq  zmm30, zmm17, zmm19, 0x96           ; C1·H^8: HI += it
-    vpclmulqdq  zmm17, zmm1, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm17, zmm1, [rdi + 64], 0x01       ; C1·H^8: A1·B0
     vpxorq      zmm17, zmm29, zmm17                 ; C1·H^8: LO += it
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
     vpshufd     zmm18, zmm17, 0x4e                  ; reduce: (LO1, LO0)
     vpternlogq  zmm30, zmm1, zmm18, 0x96            ; reduce: + HI
     vpclmulqdq  zmm1, zmm17, [rel gcm128_avx512_k_clmul1_x32_short_fold_q], 0x10  ; reduce: LO0·Q'
@@ -768,7 +783,7 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     sub         r9, 512
 .fewer:
     vpxorq      xmm13, xmm13, xmm13
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     cmp         r9, 256
@@ -925,63 +940,63 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     jb          .tail
     vmovdqu64   zmm2, [r10 + 128]                   ; C3·H^6: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C3·H^6: C
-    vpclmulqdq  zmm12, zmm2, [rdi + 704], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm14, zmm2, [rdi + 704], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 128], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  zmm12, zmm2, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm14, zmm2, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm3, zmm2, [rdi + 192], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 192], 0x11       ; C3·H^6: A1·B1
     vmovdqu64   zmm4, [r10 + 192]                   ; C4·H^5: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C4·H^5: C
-    vpclmulqdq  zmm5, zmm4, [rdi + 768], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  zmm6, zmm4, [rdi + 768], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  zmm7, zmm4, [rdi + 192], 0x01       ; C4·H^5: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C4·H^5: A1·B1
+    vpclmulqdq  zmm5, zmm4, [rdi + 896], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rdi + 896], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rdi + 256], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 256], 0x11       ; C4·H^5: A1·B1
     vmovdqu64   zmm8, [r10 + 256]                   ; C5·H^4: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C5·H^4: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 832], 0x00       ; C5·H^4: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdi + 832], 0x10      ; C5·H^4: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rdi + 256], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 256], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm9, zmm8, [rdi + 960], 0x00       ; C5·H^4: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 320], 0x11       ; C5·H^4: A1·B1
     vpternlogq  zmm12, zmm3, zmm5, 0x96             ; C5·H^4: LO += it
     vpternlogq  zmm14, zmm2, zmm6, 0x96             ; C5·H^4: HI += it
     vmovdqu64   zmm2, [r10 + 320]                   ; C6·H^3: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C6·H^3: C
-    vpclmulqdq  zmm3, zmm2, [rdi + 896], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  zmm5, zmm2, [rdi + 896], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  zmm6, zmm2, [rdi + 320], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C6·H^3: A1·B1
+    vpclmulqdq  zmm3, zmm2, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 384], 0x11       ; C6·H^3: A1·B1
     vpternlogq  zmm12, zmm7, zmm9, 0x96             ; C6·H^3: LO += it
     vpternlogq  zmm14, zmm4, zmm10, 0x96            ; C6·H^3: HI += it
     vmovdqu64   zmm4, [r10 + 384]                   ; C7·H^2: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C7·H^2: C
-    vpclmulqdq  zmm7, zmm4, [rdi + 960], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  zmm9, zmm4, [rdi + 960], 0x10       ; C7·H^2: A0·K1
-    vpclmulqdq  zmm10, zmm4, [rdi + 384], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm7, zmm4, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpclmulqdq  zmm9, zmm4, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpclmulqdq  zmm10, zmm4, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 448], 0x11       ; C7·H^2: A1·B1
     vpternlogq  zmm12, zmm11, zmm3, 0x96            ; C7·H^2: LO += it
     vpternlogq  zmm14, zmm8, zmm5, 0x96             ; C7·H^2: HI += it
     vmovdqu64   zmm3, [r10 + 448]                   ; C8·H^1: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C8·H^1: C
-    vpclmulqdq  zmm5, zmm3, [rdi + 1024], 0x00      ; C8·H^1: A0·K0
-    vpclmulqdq  zmm8, zmm3, [rdi + 1024], 0x10      ; C8·H^1: A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdi + 448], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 448], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm5, zmm3, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpclmulqdq  zmm8, zmm3, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
     vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C8·H^1: LO += it
     vpternlogq  zmm14, zmm2, zmm9, 0x96             ; C8·H^1: HI += it
     vmovdqu64   zmm2, [r10 + 64]                    ; C2·H^7: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C2·H^7: C
-    vpclmulqdq  zmm6, zmm2, [rdi + 640], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  zmm7, zmm2, [rdi + 640], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  zmm9, zmm2, [rdi + 64], 0x01        ; C2·H^7: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C2·H^7: A1·B1
+    vpclmulqdq  zmm6, zmm2, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  zmm7, zmm2, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpclmulqdq  zmm9, zmm2, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^7: A1·B1
     vpternlogq  zmm12, zmm10, zmm5, 0x96            ; C2·H^7: LO += it
     vpternlogq  zmm14, zmm4, zmm8, 0x96             ; C2·H^7: HI += it
     vmovdqu64   zmm4, [r10]                         ; C1·H^8: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C1·H^8: C
     vpxorq      zmm1, zmm4, zmm1                    ; C1·H^8: A = X + C
-    vpclmulqdq  zmm4, zmm1, [rdi + 576], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  zmm5, zmm1, [rdi + 576], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  zmm8, zmm1, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm4, zmm1, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
     vpternlogq  zmm12, zmm11, zmm6, 0x96            ; C1·H^8: LO += it
     vpternlogq  zmm14, zmm3, zmm7, 0x96             ; C1·H^8: HI += it
     vpternlogq  zmm12, zmm9, zmm4, 0x96             ; C1·H^8: LO += it
@@ -998,12 +1013,14 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     add         r10, 512                            ; reduce
     sub         r11, 512                            ; reduce
 .tail:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .store                              ; reduce
     lea         rax, [r11 + 15]                     ; reduce
     and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 512]                    ; reduce
+    lea         rcx, [rdi + 576]                    ; reduce
     sub         rcx, rax                            ; reduce: H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jae         .tail_first                         ; reduce
     vpxorq      xmm6, xmm6, xmm6                    ; reduce
@@ -1013,8 +1030,8 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
     vmovdqu64   zmm2, [r10]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
     vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm2, zmm1, [rcx + 576], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 576], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm2, zmm1, [rcx + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rcx + 640], 0x10       ; C·H^m: A0·K1
     vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^m: A1·B0
     vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^m: A1·B1
     vpxorq      zmm6, zmm2, zmm4                    ; C·H^m: LO += it
@@ -1028,8 +1045,8 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
 .tail_block:
     vmovdqu64   zmm2, [r10]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C·H^i: C
-    vpclmulqdq  zmm3, zmm2, [rcx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm4, zmm2, [rcx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm3, zmm2, [rcx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm4, zmm2, [rcx + 640], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  zmm5, zmm2, [rcx], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm2, zmm2, [rcx], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm6, zmm3, zmm5, 0x96              ; C·H^i: LO += it
@@ -1045,8 +1062,8 @@ gcm128_avx512_k_clmul1_x32_short_encrypt:
 .tail_rest:
     vpshufb     zmm2, zmm13, zmm0                   ; C
     vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm2, zmm1, [rcx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm1, [rcx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm2, zmm1, [rcx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm3, zmm1, [rcx + 640], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  zmm4, zmm1, [rcx], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm1, zmm1, [rcx], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm6, zmm2, zmm4, 0x96              ; C·H^i: LO += it
@@ -1085,17 +1102,17 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 1152]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1200]              ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 1216]              ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 1248]              ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1264]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1280]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 1296]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 1312]             ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_4
+    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_5
+    vbroadcasti64x2 zmm8, [rdi + 1376]              ; k_6
+    vbroadcasti64x2 zmm9, [rdi + 1392]              ; k_7
+    vbroadcasti64x2 zmm10, [rdi + 1408]             ; k_8
+    vbroadcasti64x2 zmm11, [rdi + 1424]             ; k_9
+    vbroadcasti64x2 zmm12, [rdi + 1440]             ; k_10
     cmp         r9, 512
     jb          .rest
 .groups:
@@ -1115,22 +1132,22 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpaddd      zmm22, zmm31, zmm13                 ; AES: 12 blocks ahead
     vpshufb     zmm21, zmm21, zmm0                  ; C4·H^5: C
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm18, [rdi + 704], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm29, zmm18, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vpaddd      zmm23, zmm31, zmm14                 ; AES: 16 blocks ahead
     vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm18, [rdi + 128], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm24, zmm18, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vpaddd      zmm25, zmm31, zmm15                 ; AES: 20 blocks ahead
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm21, [rdi + 768], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm26, zmm21, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpaddd      zmm27, zmm31, zmm16                 ; AES: 24 blocks ahead
     vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C5·H^4: LO += it
     vpshufb     zmm24, zmm27, zmm0                  ; AES: counter block
     vpaddd      zmm26, zmm31, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm30, zmm18, [rdi + 704], 0x10     ; C3·H^6: A0·K1
+    vpclmulqdq  zmm30, zmm18, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm18, zmm18, [rdi + 128], 0x11     ; C3·H^6: A1·B1
-    vpclmulqdq  zmm27, zmm21, [rdi + 768], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm18, zmm18, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm27, zmm21, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
     vpternlogq  zmm30, zmm18, zmm27, 0x96           ; C5·H^4: HI += it
@@ -1141,18 +1158,18 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpshufb     zmm22, zmm22, zmm0                  ; C5·H^4: C
     vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm21, [rdi + 192], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm27, zmm21, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
     vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm22, [rdi + 832], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm28, zmm22, [rdi + 960], 0x00     ; C5·H^4: A0·K0
     vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
     vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C4·H^5: A1·B1
+    vpclmulqdq  zmm21, zmm21, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
     vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm22, [rdi + 832], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm27, zmm22, [rdi + 960], 0x10     ; C5·H^4: A0·K1
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
     vpternlogq  zmm30, zmm21, zmm27, 0x96           ; C6·H^3: HI += it
     vaesenc     zmm21, zmm26, zmm3                  ; AES: round 1
@@ -1162,18 +1179,18 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
     vpshufb     zmm26, zmm26, zmm0                  ; C6·H^3: C
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm22, [rdi + 256], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm27, zmm22, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
     vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm26, [rdi + 896], 0x00     ; C6·H^3: A0·K0
+    vpclmulqdq  zmm28, zmm26, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C7·H^2: LO += it
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C5·H^4: A1·B1
+    vpclmulqdq  zmm22, zmm22, [rdi + 320], 0x11     ; C5·H^4: A1·B1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x10     ; C6·H^3: A0·K1
+    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
     vpternlogq  zmm30, zmm22, zmm27, 0x96           ; C7·H^2: HI += it
@@ -1184,17 +1201,17 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpshufb     zmm25, zmm25, zmm0                  ; C7·H^2: C
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm26, [rdi + 320], 0x01     ; C6·H^3: A1·B0
+    vpclmulqdq  zmm27, zmm26, [rdi + 384], 0x01     ; C6·H^3: A1·B0
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm25, [rdi + 960], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm28, zmm25, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C6·H^3: A1·B1
+    vpclmulqdq  zmm26, zmm26, [rdi + 384], 0x11     ; C6·H^3: A1·B1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm25, [rdi + 960], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm27, zmm25, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
     vaesenc     zmm17, zmm17, zmm7                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
     vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: HI += it
@@ -1205,17 +1222,17 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpshufb     zmm26, zmm26, zmm0                  ; C8·H^1: C
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 5
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm27, zmm25, [rdi + 384], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm27, zmm25, [rdi + 448], 0x01     ; C7·H^2: A1·B0
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 1024], 0x00    ; C8·H^1: A0·K0
+    vpclmulqdq  zmm28, zmm26, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 6
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 6
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C2·H^7: LO += it
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 6
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm25, zmm25, [rdi + 384], 0x11     ; C7·H^2: A1·B1
+    vpclmulqdq  zmm25, zmm25, [rdi + 448], 0x11     ; C7·H^2: A1·B1
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
-    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x10    ; C8·H^1: A0·K1
+    vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 6
     vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C2·H^7: HI += it
@@ -1226,18 +1243,18 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpshufb     zmm25, zmm25, zmm0                  ; C2·H^7: C
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm27, zmm26, [rdi + 448], 0x01     ; C8·H^1: A1·B0
+    vpclmulqdq  zmm27, zmm26, [rdi + 512], 0x01     ; C8·H^1: A1·B0
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpclmulqdq  zmm28, zmm25, [rdi + 640], 0x00     ; C2·H^7: A0·K0
+    vpclmulqdq  zmm28, zmm25, [rdi + 768], 0x00     ; C2·H^7: A0·K0
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C8·H^1: A1·B1
+    vpclmulqdq  zmm26, zmm26, [rdi + 512], 0x11     ; C8·H^1: A1·B1
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm25, [rdi + 640], 0x10     ; C2·H^7: A0·K1
+    vpclmulqdq  zmm27, zmm25, [rdi + 768], 0x10     ; C2·H^7: A0·K1
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
     vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C1·H^8: HI += it
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
@@ -1250,28 +1267,28 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vpxorq      zmm1, zmm26, zmm1                   ; C1·H^8: A = X + C
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm25, [rdi + 64], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm26, zmm25, [rdi + 128], 0x01     ; C2·H^7: A1·B0
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm1, [rdi + 576], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm27, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 9
     vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 9
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm25, zmm25, [rdi + 64], 0x11      ; C2·H^7: A1·B1
+    vpclmulqdq  zmm25, zmm25, [rdi + 128], 0x11     ; C2·H^7: A1·B1
     vpxorq      zmm26, zmm12, [rcx]                 ; AES: k_Nr + text
     vaesenclast zmm17, zmm17, zmm26                 ; AES: last round: the other text
-    vpclmulqdq  zmm26, zmm1, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm26, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
     vmovdqu64   [r8], zmm17                         ; AES: written
     vpternlogq  zmm30, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
     vpxorq      zmm17, zmm12, [rcx + 64]            ; AES: k_Nr + text
     vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vpclmulqdq  zmm19, zmm1, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm19, zmm1, [rdi + 64], 0x01       ; C1·H^8: A1·B0
     vmovdqu64   [r8 + 64], zmm17                    ; AES: written
     vpxorq      zmm17, zmm12, [rcx + 128]           ; AES: k_Nr + text
     vpxorq      zmm19, zmm29, zmm19                 ; C1·H^8: LO += it
     vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
     vmovdqu64   [r8 + 128], zmm17                   ; AES: written
     vpxorq      zmm17, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vpshufd     zmm18, zmm19, 0x4e                  ; reduce: (LO1, LO0)
@@ -1302,7 +1319,7 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     cmp         r9, 512
     jae         .group
 .after_group:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .store
 .rest:
@@ -1310,7 +1327,7 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     mov         r11, r9
     lea         rax, [r11 + 15]
     and         rax, -16
-    lea         rdi, [rdi + 512]
+    lea         rdi, [rdi + 576]
     sub         rdi, rax                            ; H^m
     cmp         r11, 0x40
     jae         .tail_first
@@ -1321,8 +1338,8 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vmovdqu64   zmm13, [r10]                        ; C·H^m: C, bytes as in memory
     vpshufb     zmm13, zmm13, zmm0                  ; C·H^m: C
     vpxorq      zmm1, zmm13, zmm1                   ; C·H^m: A = X + C
-    vpclmulqdq  zmm13, zmm1, [rdi + 576], 0x00      ; C·H^m: A0·K0
-    vpclmulqdq  zmm14, zmm1, [rdi + 576], 0x10      ; C·H^m: A0·K1
+    vpclmulqdq  zmm13, zmm1, [rdi + 640], 0x00      ; C·H^m: A0·K0
+    vpclmulqdq  zmm14, zmm1, [rdi + 640], 0x10      ; C·H^m: A0·K1
     vpclmulqdq  zmm15, zmm1, [rdi], 0x01            ; C·H^m: A1·B0
     vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C·H^m: A1·B1
     vpxorq      zmm17, zmm13, zmm15                 ; C·H^m: LO += it
@@ -1336,8 +1353,8 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
 .tail_block:
     vmovdqu64   zmm13, [r10]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm13, zmm13, zmm0                  ; C·H^i: C
-    vpclmulqdq  zmm14, zmm13, [rdi + 576], 0x00     ; C·H^i: A0·K0
-    vpclmulqdq  zmm15, zmm13, [rdi + 576], 0x10     ; C·H^i: A0·K1
+    vpclmulqdq  zmm14, zmm13, [rdi + 640], 0x00     ; C·H^i: A0·K0
+    vpclmulqdq  zmm15, zmm13, [rdi + 640], 0x10     ; C·H^i: A0·K1
     vpclmulqdq  zmm16, zmm13, [rdi], 0x01           ; C·H^i: A1·B0
     vpclmulqdq  zmm13, zmm13, [rdi], 0x11           ; C·H^i: A1·B1
     vpternlogq  zmm17, zmm14, zmm16, 0x96           ; C·H^i: LO += it
@@ -1357,8 +1374,8 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
     vmovdqu8    zmm13{k1}{z}, [r10]                 ; C, zero-padded
     vpshufb     zmm13, zmm13, zmm0                  ; C
     vpxorq      zmm1, zmm13, zmm1                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm13, zmm1, [rdi + 576], 0x00      ; C·H^i: A0·K0
-    vpclmulqdq  zmm14, zmm1, [rdi + 576], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm13, zmm1, [rdi + 640], 0x00      ; C·H^i: A0·K0
+    vpclmulqdq  zmm14, zmm1, [rdi + 640], 0x10      ; C·H^i: A0·K1
     vpclmulqdq  zmm15, zmm1, [rdi], 0x01            ; C·H^i: A1·B0
     vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm17, zmm13, zmm15, 0x96           ; C·H^i: LO += it
@@ -1537,7 +1554,7 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
 ; int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
 ;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-4,7-31, 16 bytes of stack
+;   secrets may remain in xmm0-5,8-31, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x32_short_seal:function (gcm128_avx512_k_clmul1_x32_short_seal.end - gcm128_avx512_k_clmul1_x32_short_seal)
 align 32
 gcm128_avx512_k_clmul1_x32_short_seal:
@@ -1568,11 +1585,11 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
     vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; IV || 0 in every lane
-    vpxorq      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers]  ; IV || j
-    vpxorq      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
-    vpxorq      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
-    vpxorq      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
-    vpxorq      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
+    vpxorq      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers]  ; IV || j
+    vpxorq      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
+    vpxorq      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
+    vpxorq      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
+    vpxorq      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
     vpxorq      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_13]  ; IV || j
     jmp         .counter
 .other:
@@ -1587,10 +1604,10 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1072], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1072], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 496], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 496], 0x11       ; (X + C)·H: A1·B1
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
     vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
@@ -1610,10 +1627,10 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1072], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1072], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 496], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 496], 0x11       ; (X + C)·H: A1·B1
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
     vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
@@ -1623,10 +1640,10 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1072], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1072], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 496], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 496], 0x11       ; (X + C)·H: A1·B1
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
     vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
@@ -1636,27 +1653,27 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter, last word first
     vpaddd      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead]  ; as many blocks ahead
-    vpshufb     zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
+    vpaddd      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
+    vpaddd      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
     vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
+    vpaddd      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
     vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
+    vpshufb     zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_13]  ; as many blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
 .counter:
-    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
     cmp         r8, 0x11
     jae         .more
     mov         rdx, -1
     bzhi        rdx, rdx, r8
     kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AAD, zero-padded
-    vpshufb     xmm7, xmm7, xmm5                    ; AAD
+    vmovdqu8    xmm8{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm8, xmm8, xmm6                    ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -1666,85 +1683,85 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rbx, r8
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
-    vpxorq      xmm7, xmm7, xmm7
+    vpxorq      xmm8, xmm8, xmm8
     cmp         rbx, 512
     jb          .aad_tail
 .aad_groups:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
-    vmovdqu64   zmm8, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C3·H^6: C
-    vpclmulqdq  zmm18, zmm8, [rdi + 704], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm19, zmm8, [rdi + 704], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm9, zmm8, [rdi + 128], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm10, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm5                  ; C4·H^5: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C4·H^5: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 768], 0x10     ; C4·H^5: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 192], 0x01     ; C4·H^5: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C4·H^5: A1·B1
-    vmovdqu64   zmm14, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm14, zmm14, zmm5                  ; C5·H^4: C
-    vpclmulqdq  zmm15, zmm14, [rdi + 832], 0x00     ; C5·H^4: A0·K0
-    vpclmulqdq  zmm16, zmm14, [rdi + 832], 0x10     ; C5·H^4: A0·K1
-    vpclmulqdq  zmm17, zmm14, [rdi + 256], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm14, zmm14, [rdi + 256], 0x11     ; C5·H^4: A1·B1
-    vpternlogq  zmm18, zmm9, zmm11, 0x96            ; C5·H^4: LO += it
-    vpternlogq  zmm19, zmm8, zmm12, 0x96            ; C5·H^4: HI += it
-    vmovdqu64   zmm8, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C6·H^3: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 896], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  zmm11, zmm8, [rdi + 896], 0x10      ; C6·H^3: A0·K1
-    vpclmulqdq  zmm12, zmm8, [rdi + 320], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 320], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  zmm18, zmm13, zmm15, 0x96           ; C6·H^3: LO += it
-    vpternlogq  zmm19, zmm10, zmm16, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm10, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm5                  ; C7·H^2: C
-    vpclmulqdq  zmm13, zmm10, [rdi + 960], 0x00     ; C7·H^2: A0·K0
-    vpclmulqdq  zmm15, zmm10, [rdi + 960], 0x10     ; C7·H^2: A0·K1
-    vpclmulqdq  zmm16, zmm10, [rdi + 384], 0x01     ; C7·H^2: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 384], 0x11     ; C7·H^2: A1·B1
-    vpternlogq  zmm18, zmm17, zmm9, 0x96            ; C7·H^2: LO += it
-    vpternlogq  zmm19, zmm14, zmm11, 0x96           ; C7·H^2: HI += it
-    vmovdqu64   zmm9, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm5                    ; C8·H^1: C
-    vpclmulqdq  zmm11, zmm9, [rdi + 1024], 0x00     ; C8·H^1: A0·K0
-    vpclmulqdq  zmm14, zmm9, [rdi + 1024], 0x10     ; C8·H^1: A0·K1
-    vpclmulqdq  zmm17, zmm9, [rdi + 448], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 448], 0x11       ; C8·H^1: A1·B1
-    vpternlogq  zmm18, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
-    vpternlogq  zmm19, zmm8, zmm15, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm8, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C2·H^7: C
-    vpclmulqdq  zmm12, zmm8, [rdi + 640], 0x00      ; C2·H^7: A0·K0
-    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x10      ; C2·H^7: A0·K1
-    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C2·H^7: A1·B1
-    vpternlogq  zmm18, zmm16, zmm11, 0x96           ; C2·H^7: LO += it
-    vpternlogq  zmm19, zmm10, zmm14, 0x96           ; C2·H^7: HI += it
-    vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm5                  ; C1·H^8: C
-    vpxorq      zmm7, zmm10, zmm7                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm10, zmm7, [rdi + 576], 0x00      ; C1·H^8: A0·K0
-    vpclmulqdq  zmm11, zmm7, [rdi + 576], 0x10      ; C1·H^8: A0·K1
-    vpclmulqdq  zmm14, zmm7, [rdi], 0x01            ; C1·H^8: A1·B0
-    vpclmulqdq  zmm7, zmm7, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpternlogq  zmm18, zmm17, zmm12, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm19, zmm9, zmm13, 0x96            ; C1·H^8: HI += it
-    vpternlogq  zmm18, zmm15, zmm10, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm19, zmm8, zmm11, 0x96            ; C1·H^8: HI += it
-    vpxorq      zmm8, zmm18, zmm14                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm9, zmm8, zmm6, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm8, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; reduce: + HI
-    vpxorq      zmm7, zmm9, zmm19                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm8, zmm7, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm7, ymm7, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
+    vmovdqu64   zmm9, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C3·H^6: C
+    vpclmulqdq  zmm19, zmm9, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm20, zmm9, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm10, zmm9, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm11, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm6                  ; C4·H^5: C
+    vpclmulqdq  zmm12, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm13, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm14, zmm11, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vmovdqu64   zmm15, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm15, zmm15, zmm6                  ; C5·H^4: C
+    vpclmulqdq  zmm16, zmm15, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm17, zmm15, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm18, zmm15, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm15, zmm15, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm19, zmm10, zmm12, 0x96           ; C5·H^4: LO += it
+    vpternlogq  zmm20, zmm9, zmm13, 0x96            ; C5·H^4: HI += it
+    vmovdqu64   zmm9, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C6·H^3: C
+    vpclmulqdq  zmm10, zmm9, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vpclmulqdq  zmm12, zmm9, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vpclmulqdq  zmm13, zmm9, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm19, zmm14, zmm16, 0x96           ; C6·H^3: LO += it
+    vpternlogq  zmm20, zmm11, zmm17, 0x96           ; C6·H^3: HI += it
+    vmovdqu64   zmm11, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm6                  ; C7·H^2: C
+    vpclmulqdq  zmm14, zmm11, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vpclmulqdq  zmm16, zmm11, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vpclmulqdq  zmm17, zmm11, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm11, zmm11, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vpternlogq  zmm19, zmm18, zmm10, 0x96           ; C7·H^2: LO += it
+    vpternlogq  zmm20, zmm15, zmm12, 0x96           ; C7·H^2: HI += it
+    vmovdqu64   zmm10, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm6                  ; C8·H^1: C
+    vpclmulqdq  zmm12, zmm10, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
+    vpclmulqdq  zmm15, zmm10, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
+    vpclmulqdq  zmm18, zmm10, [rdi + 512], 0x01     ; C8·H^1: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 512], 0x11     ; C8·H^1: A1·B1
+    vpternlogq  zmm19, zmm13, zmm14, 0x96           ; C8·H^1: LO += it
+    vpternlogq  zmm20, zmm9, zmm16, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm9, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C2·H^7: C
+    vpclmulqdq  zmm13, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vpclmulqdq  zmm14, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  zmm16, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpternlogq  zmm19, zmm17, zmm12, 0x96           ; C2·H^7: LO += it
+    vpternlogq  zmm20, zmm11, zmm15, 0x96           ; C2·H^7: HI += it
+    vmovdqu64   zmm11, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm6                  ; C1·H^8: C
+    vpxorq      zmm8, zmm11, zmm8                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm11, zmm8, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm12, zmm8, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpternlogq  zmm19, zmm18, zmm13, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm20, zmm10, zmm14, 0x96           ; C1·H^8: HI += it
+    vpternlogq  zmm19, zmm16, zmm11, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm20, zmm9, zmm12, 0x96            ; C1·H^8: HI += it
+    vpxorq      zmm9, zmm19, zmm15                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm10, zmm9, zmm7, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm9, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; reduce: + HI
+    vpxorq      zmm8, zmm10, zmm20                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm8, ymm8, ymm9                    ; reduce: add up the lanes
+    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
     add         rcx, 512                            ; next group
     sub         rbx, 512
     cmp         rbx, 512
@@ -1755,25 +1772,25 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     je          .aad_absorbed
     lea         r10, [rbx + 15]
     and         r10, -16
-    lea         r11, [rdi + 512]
+    lea         r11, [rdi + 576]
     sub         r11, r10                            ; H^m
     cmp         rbx, 0x40
     jae         .aad_first
-    vpxorq      xmm12, xmm12, xmm12
     vpxorq      xmm13, xmm13, xmm13
+    vpxorq      xmm14, xmm14, xmm14
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
-    vmovdqu64   zmm8, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C·H^m: C
-    vpxorq      zmm7, zmm8, zmm7                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm8, zmm7, [r11 + 576], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm9, zmm7, [r11 + 576], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm10, zmm7, [r11], 0x01            ; C·H^m: A1·B0
-    vpclmulqdq  zmm7, zmm7, [r11], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm12, zmm8, zmm10                  ; C·H^m: LO += it
-    vpxorq      zmm13, zmm9, zmm7                   ; C·H^m: HI += it
-    vpxorq      xmm7, xmm7, xmm7                    ; C·H^m: X counts once
+    vmovdqu64   zmm9, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C·H^m: C
+    vpxorq      zmm8, zmm9, zmm8                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm9, zmm8, [r11 + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm10, zmm8, [r11 + 640], 0x10      ; C·H^m: A0·K1
+    vpclmulqdq  zmm11, zmm8, [r11], 0x01            ; C·H^m: A1·B0
+    vpclmulqdq  zmm8, zmm8, [r11], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm13, zmm9, zmm11                  ; C·H^m: LO += it
+    vpxorq      zmm14, zmm10, zmm8                  ; C·H^m: HI += it
+    vpxorq      xmm8, xmm8, xmm8                    ; C·H^m: X counts once
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -1781,14 +1798,14 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     jb          .aad_after_block
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
-    vmovdqu64   zmm8, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C·H^i: C
-    vpclmulqdq  zmm9, zmm8, [r11 + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm10, zmm8, [r11 + 576], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm11, zmm8, [r11], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm8, zmm8, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm12, zmm9, zmm11, 0x96            ; C·H^i: LO += it
-    vpternlogq  zmm13, zmm10, zmm8, 0x96            ; C·H^i: HI += it
+    vmovdqu64   zmm9, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C·H^i: C
+    vpclmulqdq  zmm10, zmm9, [r11 + 640], 0x00      ; C·H^i: A0·K0
+    vpclmulqdq  zmm11, zmm9, [r11 + 640], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm12, zmm9, [r11], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm9, zmm9, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm13, zmm10, zmm12, 0x96           ; C·H^i: LO += it
+    vpternlogq  zmm14, zmm11, zmm9, 0x96            ; C·H^i: HI += it
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -1801,43 +1818,43 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         r10, -1
     bzhi        r10, r10, rbx
     kmovq       k1, r10                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [rcx]                  ; C, zero-padded
-    vpshufb     zmm8, zmm8, zmm5                    ; C
-    vpxorq      zmm7, zmm8, zmm7                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm8, zmm7, [r11 + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm9, zmm7, [r11 + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm10, zmm7, [r11], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm7, zmm7, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C·H^i: LO += it
-    vpternlogq  zmm13, zmm9, zmm7, 0x96             ; C·H^i: HI += it
+    vmovdqu8    zmm9{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vpxorq      zmm8, zmm9, zmm8                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm9, zmm8, [r11 + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm10, zmm8, [r11 + 640], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm11, zmm8, [r11], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm8, zmm8, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm13, zmm9, zmm11, 0x96            ; C·H^i: LO += it
+    vpternlogq  zmm14, zmm10, zmm8, 0x96            ; C·H^i: HI += it
 .aad_reduce:
-    vpclmulqdq  zmm7, zmm12, zmm6, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm8, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm13, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm7, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm7, ymm8, ymm7                    ; reduce: add up the lanes
-    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
+    vpclmulqdq  zmm8, zmm13, zmm7, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm9, zmm13, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm9, zmm14, zmm8, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm9, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm8, ymm9, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
 .aad_absorbed:
     mov         rcx, -1
     bzhi        rcx, rcx, rdx
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm8{k1}{z}, [rsi]                  ; AAD, zero-padded
-    vpshufb     xmm8, xmm8, xmm5                    ; AAD
-    vpxorq      xmm7, xmm7, xmm8                    ; S = X + the last block
+    vmovdqu8    xmm9{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm9, xmm9, xmm6                    ; AAD
+    vpxorq      xmm8, xmm8, xmm9                    ; S = X + the last block
 .text:
     cmp         r12, 257
     jae         .long
     mov         rcx, r12
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm8, rcx
+    vmovq       xmm9, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm9, r8
-    vpunpcklqdq xmm8, xmm8, xmm9                    ; bits of both lengths, bytes reversed
+    vmovq       xmm10, r8
+    vpunpcklqdq xmm9, xmm9, xmm10                   ; bits of both lengths, bytes reversed
     lea         rcx, [r12 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
+    lea         rdx, [rdi + rcx + 544]              ; H^(m+2)
     cmp         r12, 0x21
     jae         .short_over_one
     mov         rsi, -1
@@ -1845,103 +1862,103 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     shl         rsi, 0x10
     kmovq       k1, rsi                             ; the text, behind lane 0
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm8, zmm8, 0x00              ; the lengths in every lane
+    vshufi64x2  zmm0, zmm9, zmm9, 0x00              ; the lengths in every lane
     vpandq      zmm3, zmm0, [rsi + rcx + 32]        ; in theirs
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
+    vpxorq      zmm0, zmm2, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
     vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
     vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
     vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
     vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1232]              ; k_5
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
     vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1248]              ; k_6
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
     vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1264]              ; k_7
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
     vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1280]              ; k_8
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
     vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_9
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
     vaesenc     zmm0, zmm0, zmm1                    ; round 9
     vmovdqu8    zmm1{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1440]              ; k_10
     vpxorq      zmm1, zmm2, zmm1                    ; k_Nr + text
     vaesenclast zmm0, zmm0, zmm1                    ; other text
     vmovdqa64   xmm1, xmm0                          ; E_K(J_0)
     vmovdqu8    [rbp - 16]{k1}, zmm0                ; written
     vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; beside it: S, the lengths
-    vpclmulqdq  zmm0, zmm3, [rdx + 576], 0x00       ; A0·K0
-    vpclmulqdq  zmm2, zmm3, [rdx + 576], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpternlogq  zmm3, zmm8, zmm0, 0x96              ; beside it: S, the lengths
+    vpclmulqdq  zmm0, zmm3, [rdx + 640], 0x00       ; A0·K0
+    vpclmulqdq  zmm2, zmm3, [rdx + 640], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm3, [rdx], 0x01             ; A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
     vpxorq      zmm11, zmm0, zmm4                   ; LO += it
     vpxorq      zmm12, zmm2, zmm3                   ; HI += it
     jmp         .short_reduce
 .short_over_one:
-    vinserti64x2 ymm1, ymm7, xmm8, 0x01             ; S, lengths: S, the lengths
-    vmovdqu64   xmm7, [rdx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm8, [rdi + 496]                   ; S, lengths: H
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; S, lengths: both
-    vmovdqu64   xmm8, [rdx + 576]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm9, [rdi + 1072]                  ; S, lengths: H
+    vinserti64x2 ymm2, ymm8, xmm9, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm8, [rdx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm9, [rdi + 560]                   ; S, lengths: H
     vinserti64x2 ymm8, ymm8, xmm9, 0x01             ; S, lengths: both
-    vpclmulqdq  ymm9, ymm1, ymm8, 0x00              ; S, lengths: A0·K0
-    vpclmulqdq  ymm8, ymm1, ymm8, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm10, ymm1, ymm7, 0x01             ; S, lengths: A1·B0
-    vpclmulqdq  ymm1, ymm1, ymm7, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm9, ymm10                  ; S, lengths: LO += it
-    vpxorq      ymm12, ymm8, ymm1                   ; S, lengths: HI += it
+    vmovdqu64   xmm9, [rdx + 640]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm10, [rdi + 1200]                 ; S, lengths: H
+    vinserti64x2 ymm9, ymm9, xmm10, 0x01            ; S, lengths: both
+    vpclmulqdq  ymm10, ymm2, ymm9, 0x00             ; S, lengths: A0·K0
+    vpclmulqdq  ymm9, ymm2, ymm9, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm11, ymm2, ymm8, 0x01             ; S, lengths: A1·B0
+    vpclmulqdq  ymm2, ymm2, ymm8, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm11, ymm10, ymm11                 ; S, lengths: LO += it
+    vpxorq      ymm12, ymm9, ymm2                   ; S, lengths: HI += it
     cmp         r12, 0x41
     jae         .short_over_1
     mov         rcx, -1
     bzhi        rcx, rcx, r12
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
-    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm2, [rdi + 1168]              ; k_1
-    vaesenc     zmm1, zmm1, zmm2                    ; round 1
-    vaesenc     zmm0, zmm0, zmm2                    ; round 1
-    vbroadcasti64x2 zmm2, [rdi + 1184]              ; k_2
-    vaesenc     zmm1, zmm1, zmm2                    ; round 2
-    vaesenc     zmm0, zmm0, zmm2                    ; round 2
-    vbroadcasti64x2 zmm2, [rdi + 1200]              ; k_3
-    vaesenc     zmm1, zmm1, zmm2                    ; round 3
-    vaesenc     zmm0, zmm0, zmm2                    ; round 3
-    vbroadcasti64x2 zmm2, [rdi + 1216]              ; k_4
-    vaesenc     zmm1, zmm1, zmm2                    ; round 4
-    vaesenc     zmm0, zmm0, zmm2                    ; round 4
-    vbroadcasti64x2 zmm2, [rdi + 1232]              ; k_5
-    vaesenc     zmm1, zmm1, zmm2                    ; round 5
-    vaesenc     zmm0, zmm0, zmm2                    ; round 5
-    vbroadcasti64x2 zmm2, [rdi + 1248]              ; k_6
-    vaesenc     zmm1, zmm1, zmm2                    ; round 6
-    vaesenc     zmm0, zmm0, zmm2                    ; round 6
-    vbroadcasti64x2 zmm2, [rdi + 1264]              ; k_7
-    vaesenc     zmm1, zmm1, zmm2                    ; round 7
-    vaesenc     zmm0, zmm0, zmm2                    ; round 7
-    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_8
-    vaesenc     zmm1, zmm1, zmm2                    ; round 8
-    vaesenc     zmm0, zmm0, zmm2                    ; round 8
-    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_9
-    vaesenc     zmm3, zmm1, zmm2                    ; round 9
-    vaesenc     zmm0, zmm0, zmm2                    ; round 9
-    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_10
-    vaesenclast zmm1, zmm0, zmm2                    ; E_K(J_0)
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
+    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm1                    ; round 1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm1                    ; round 2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm1                    ; round 3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm1                    ; round 4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm1                    ; round 5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm1                    ; round 6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm1                    ; round 7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm1                    ; round 8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
+    vaesenc     zmm2, zmm2, zmm1                    ; round 9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
+    vaesenclast zmm1, zmm0, zmm3                    ; E_K(J_0)
     vmovdqu8    zmm0{k1}{z}, [r9]                   ; text, zero-padded
-    vpxorq      zmm0, zmm2, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm3, zmm0                    ; other text
+    vpxorq      zmm0, zmm3, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm2, zmm0                    ; other text
     vmovdqu8    [rbp]{k1}, zmm0                     ; written
     vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
@@ -1954,67 +1971,67 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
-    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
     vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
-    vaesenc     zmm1, zmm1, zmm3                    ; round 1
-    vaesenc     zmm2, zmm2, zmm3                    ; round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; round 1
-    vbroadcasti64x2 zmm3, [rdi + 1184]              ; k_2
-    vaesenc     zmm1, zmm1, zmm3                    ; round 2
-    vaesenc     zmm2, zmm2, zmm3                    ; round 2
-    vaesenc     zmm0, zmm0, zmm3                    ; round 2
-    vbroadcasti64x2 zmm3, [rdi + 1200]              ; k_3
-    vaesenc     zmm1, zmm1, zmm3                    ; round 3
-    vaesenc     zmm2, zmm2, zmm3                    ; round 3
-    vaesenc     zmm0, zmm0, zmm3                    ; round 3
-    vbroadcasti64x2 zmm3, [rdi + 1216]              ; k_4
-    vaesenc     zmm1, zmm1, zmm3                    ; round 4
-    vaesenc     zmm2, zmm2, zmm3                    ; round 4
-    vaesenc     zmm0, zmm0, zmm3                    ; round 4
-    vbroadcasti64x2 zmm3, [rdi + 1232]              ; k_5
-    vaesenc     zmm1, zmm1, zmm3                    ; round 5
-    vaesenc     zmm2, zmm2, zmm3                    ; round 5
-    vaesenc     zmm0, zmm0, zmm3                    ; round 5
-    vbroadcasti64x2 zmm3, [rdi + 1248]              ; k_6
-    vaesenc     zmm1, zmm1, zmm3                    ; round 6
-    vaesenc     zmm2, zmm2, zmm3                    ; round 6
-    vaesenc     zmm0, zmm0, zmm3                    ; round 6
-    vbroadcasti64x2 zmm3, [rdi + 1264]              ; k_7
-    vaesenc     zmm1, zmm1, zmm3                    ; round 7
-    vaesenc     zmm2, zmm2, zmm3                    ; round 7
-    vaesenc     zmm0, zmm0, zmm3                    ; round 7
-    vbroadcasti64x2 zmm3, [rdi + 1280]              ; k_8
-    vaesenc     zmm1, zmm1, zmm3                    ; round 8
-    vaesenc     zmm2, zmm2, zmm3                    ; round 8
-    vaesenc     zmm0, zmm0, zmm3                    ; round 8
-    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_9
-    vaesenc     zmm4, zmm1, zmm3                    ; round 9
-    vaesenc     zmm2, zmm2, zmm3                    ; round 9
-    vaesenc     zmm0, zmm0, zmm3                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_10
-    vaesenclast zmm1, zmm0, zmm3                    ; E_K(J_0)
+    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm1                    ; round 1
+    vaesenc     zmm3, zmm3, zmm1                    ; round 1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm1                    ; round 2
+    vaesenc     zmm3, zmm3, zmm1                    ; round 2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm1                    ; round 3
+    vaesenc     zmm3, zmm3, zmm1                    ; round 3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm1                    ; round 4
+    vaesenc     zmm3, zmm3, zmm1                    ; round 4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm1                    ; round 5
+    vaesenc     zmm3, zmm3, zmm1                    ; round 5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm1                    ; round 6
+    vaesenc     zmm3, zmm3, zmm1                    ; round 6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm1                    ; round 7
+    vaesenc     zmm3, zmm3, zmm1                    ; round 7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm1                    ; round 8
+    vaesenc     zmm3, zmm3, zmm1                    ; round 8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
+    vaesenc     zmm2, zmm2, zmm1                    ; round 9
+    vaesenc     zmm3, zmm3, zmm1                    ; round 9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vaesenclast zmm1, zmm0, zmm4                    ; E_K(J_0)
     vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm0, zmm3, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm4, zmm0                    ; other text
+    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm2, zmm0                    ; other text
     vmovdqu64   [rbp], zmm0                         ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm4, zmm0, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vpternlogq  zmm11, zmm2, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm0, 0x96             ; HI += it
     vmovdqu8    zmm0{k1}{z}, [r9 + 64]              ; text, zero-padded
-    vpxorq      zmm0, zmm3, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm2, zmm0                    ; other text
+    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm3, zmm0                    ; other text
     vmovdqu8    [rbp + 64]{k1}, zmm0                ; written
     vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
@@ -2029,88 +2046,88 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
-    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
     vpxorq      zmm2, zmm3, zmm0                    ; + k_0
     vpxorq      zmm3, zmm4, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
-    vaesenc     zmm1, zmm1, zmm4                    ; round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; round 1
-    vaesenc     zmm3, zmm3, zmm4                    ; round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
-    vaesenc     zmm1, zmm1, zmm4                    ; round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; round 2
-    vaesenc     zmm3, zmm3, zmm4                    ; round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 1200]              ; k_3
-    vaesenc     zmm1, zmm1, zmm4                    ; round 3
-    vaesenc     zmm2, zmm2, zmm4                    ; round 3
-    vaesenc     zmm3, zmm3, zmm4                    ; round 3
-    vaesenc     zmm0, zmm0, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 1216]              ; k_4
-    vaesenc     zmm1, zmm1, zmm4                    ; round 4
-    vaesenc     zmm2, zmm2, zmm4                    ; round 4
-    vaesenc     zmm3, zmm3, zmm4                    ; round 4
-    vaesenc     zmm0, zmm0, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 1232]              ; k_5
-    vaesenc     zmm1, zmm1, zmm4                    ; round 5
-    vaesenc     zmm2, zmm2, zmm4                    ; round 5
-    vaesenc     zmm3, zmm3, zmm4                    ; round 5
-    vaesenc     zmm0, zmm0, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 1248]              ; k_6
-    vaesenc     zmm1, zmm1, zmm4                    ; round 6
-    vaesenc     zmm2, zmm2, zmm4                    ; round 6
-    vaesenc     zmm3, zmm3, zmm4                    ; round 6
-    vaesenc     zmm0, zmm0, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1264]              ; k_7
-    vaesenc     zmm1, zmm1, zmm4                    ; round 7
-    vaesenc     zmm2, zmm2, zmm4                    ; round 7
-    vaesenc     zmm3, zmm3, zmm4                    ; round 7
-    vaesenc     zmm0, zmm0, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1280]              ; k_8
-    vaesenc     zmm1, zmm1, zmm4                    ; round 8
-    vaesenc     zmm2, zmm2, zmm4                    ; round 8
-    vaesenc     zmm3, zmm3, zmm4                    ; round 8
-    vaesenc     zmm0, zmm0, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_9
-    vaesenc     zmm7, zmm1, zmm4                    ; round 9
-    vaesenc     zmm2, zmm2, zmm4                    ; round 9
-    vaesenc     zmm3, zmm3, zmm4                    ; round 9
-    vaesenc     zmm0, zmm0, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_10
-    vaesenclast zmm1, zmm0, zmm4                    ; E_K(J_0)
+    vpxorq      zmm4, zmm5, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm1                    ; round 1
+    vaesenc     zmm3, zmm3, zmm1                    ; round 1
+    vaesenc     zmm4, zmm4, zmm1                    ; round 1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm1                    ; round 2
+    vaesenc     zmm3, zmm3, zmm1                    ; round 2
+    vaesenc     zmm4, zmm4, zmm1                    ; round 2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm1                    ; round 3
+    vaesenc     zmm3, zmm3, zmm1                    ; round 3
+    vaesenc     zmm4, zmm4, zmm1                    ; round 3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm1                    ; round 4
+    vaesenc     zmm3, zmm3, zmm1                    ; round 4
+    vaesenc     zmm4, zmm4, zmm1                    ; round 4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm1                    ; round 5
+    vaesenc     zmm3, zmm3, zmm1                    ; round 5
+    vaesenc     zmm4, zmm4, zmm1                    ; round 5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm1                    ; round 6
+    vaesenc     zmm3, zmm3, zmm1                    ; round 6
+    vaesenc     zmm4, zmm4, zmm1                    ; round 6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm1                    ; round 7
+    vaesenc     zmm3, zmm3, zmm1                    ; round 7
+    vaesenc     zmm4, zmm4, zmm1                    ; round 7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm1                    ; round 8
+    vaesenc     zmm3, zmm3, zmm1                    ; round 8
+    vaesenc     zmm4, zmm4, zmm1                    ; round 8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
+    vaesenc     zmm2, zmm2, zmm1                    ; round 9
+    vaesenc     zmm3, zmm3, zmm1                    ; round 9
+    vaesenc     zmm4, zmm4, zmm1                    ; round 9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vaesenclast zmm1, zmm0, zmm5                    ; E_K(J_0)
     vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm7, zmm0                    ; other text
+    vpxorq      zmm0, zmm5, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm2, zmm0                    ; other text
     vmovdqu64   [rbp], zmm0                         ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm7, zmm0, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm9, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm2, zmm9, 0x96             ; LO += it
     vpternlogq  zmm12, zmm8, zmm0, 0x96             ; HI += it
     vmovdqu64   zmm0, [r9 + 64]                     ; text
-    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm2, zmm0                    ; other text
+    vpxorq      zmm0, zmm5, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm3, zmm0                    ; other text
     vmovdqu64   [rbp + 64], zmm0                    ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm0, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm2, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
     vmovdqu8    zmm0{k1}{z}, [r9 + 128]             ; text, zero-padded
-    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm3, zmm0                    ; other text
+    vpxorq      zmm0, zmm5, zmm0                    ; k_Nr + text
+    vaesenclast zmm0, zmm4, zmm0                    ; other text
     vmovdqu8    [rbp + 128]{k1}, zmm0               ; written
     vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
@@ -2121,122 +2138,122 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm1, [rdi + 1152]              ; k_0
-    vpxorq      zmm2, zmm2, zmm1                    ; + k_0
-    vpxorq      zmm3, zmm3, zmm1                    ; + k_0
-    vpxorq      zmm4, zmm4, zmm1                    ; + k_0
-    vpxorq      zmm0, zmm0, zmm1                    ; + k_0
-    vpxorq      zmm1, zmm20, zmm1                   ; + k_0
-    vbroadcasti64x2 zmm7, [rdi + 1168]              ; k_1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vaesenc     zmm3, zmm3, zmm7                    ; round 1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm0, zmm0, zmm7                    ; round 1
-    vaesenc     zmm1, zmm1, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 1184]              ; k_2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; round 2
-    vaesenc     zmm1, zmm1, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; round 3
-    vaesenc     zmm1, zmm1, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vaesenc     zmm3, zmm3, zmm7                    ; round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vaesenc     zmm3, zmm3, zmm7                    ; round 5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm0, zmm0, zmm7                    ; round 5
-    vaesenc     zmm1, zmm1, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 1248]              ; k_6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vaesenc     zmm3, zmm3, zmm7                    ; round 6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm0, zmm0, zmm7                    ; round 6
-    vaesenc     zmm1, zmm1, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1264]              ; k_7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vaesenc     zmm3, zmm3, zmm7                    ; round 7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm0, zmm0, zmm7                    ; round 7
-    vaesenc     zmm1, zmm1, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1280]              ; k_8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vaesenc     zmm3, zmm3, zmm7                    ; round 8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm0, zmm0, zmm7                    ; round 8
-    vaesenc     zmm1, zmm1, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_9
-    vaesenc     zmm2, zmm2, zmm7                    ; round 9
-    vaesenc     zmm3, zmm3, zmm7                    ; round 9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm0, zmm0, zmm7                    ; round 9
-    vaesenc     zmm1, zmm1, zmm7                    ; round 9
-    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_10
-    vaesenclast zmm1, zmm1, zmm7                    ; E_K(J_0)
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
+    vpxorq      zmm3, zmm3, zmm2                    ; + k_0
+    vpxorq      zmm4, zmm4, zmm2                    ; + k_0
+    vpxorq      zmm5, zmm5, zmm2                    ; + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; + k_0
+    vpxorq      zmm1, zmm1, zmm2                    ; + k_0
+    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm2                    ; round 1
+    vaesenc     zmm4, zmm4, zmm2                    ; round 1
+    vaesenc     zmm5, zmm5, zmm2                    ; round 1
+    vaesenc     zmm0, zmm0, zmm2                    ; round 1
+    vaesenc     zmm1, zmm1, zmm2                    ; round 1
+    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm2                    ; round 2
+    vaesenc     zmm4, zmm4, zmm2                    ; round 2
+    vaesenc     zmm5, zmm5, zmm2                    ; round 2
+    vaesenc     zmm0, zmm0, zmm2                    ; round 2
+    vaesenc     zmm1, zmm1, zmm2                    ; round 2
+    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm2                    ; round 3
+    vaesenc     zmm4, zmm4, zmm2                    ; round 3
+    vaesenc     zmm5, zmm5, zmm2                    ; round 3
+    vaesenc     zmm0, zmm0, zmm2                    ; round 3
+    vaesenc     zmm1, zmm1, zmm2                    ; round 3
+    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm2                    ; round 4
+    vaesenc     zmm4, zmm4, zmm2                    ; round 4
+    vaesenc     zmm5, zmm5, zmm2                    ; round 4
+    vaesenc     zmm0, zmm0, zmm2                    ; round 4
+    vaesenc     zmm1, zmm1, zmm2                    ; round 4
+    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm2                    ; round 5
+    vaesenc     zmm4, zmm4, zmm2                    ; round 5
+    vaesenc     zmm5, zmm5, zmm2                    ; round 5
+    vaesenc     zmm0, zmm0, zmm2                    ; round 5
+    vaesenc     zmm1, zmm1, zmm2                    ; round 5
+    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm2                    ; round 6
+    vaesenc     zmm4, zmm4, zmm2                    ; round 6
+    vaesenc     zmm5, zmm5, zmm2                    ; round 6
+    vaesenc     zmm0, zmm0, zmm2                    ; round 6
+    vaesenc     zmm1, zmm1, zmm2                    ; round 6
+    vbroadcasti64x2 zmm2, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm2                    ; round 7
+    vaesenc     zmm4, zmm4, zmm2                    ; round 7
+    vaesenc     zmm5, zmm5, zmm2                    ; round 7
+    vaesenc     zmm0, zmm0, zmm2                    ; round 7
+    vaesenc     zmm1, zmm1, zmm2                    ; round 7
+    vbroadcasti64x2 zmm2, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm2                    ; round 8
+    vaesenc     zmm4, zmm4, zmm2                    ; round 8
+    vaesenc     zmm5, zmm5, zmm2                    ; round 8
+    vaesenc     zmm0, zmm0, zmm2                    ; round 8
+    vaesenc     zmm1, zmm1, zmm2                    ; round 8
+    vbroadcasti64x2 zmm2, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm2                    ; round 9
+    vaesenc     zmm4, zmm4, zmm2                    ; round 9
+    vaesenc     zmm5, zmm5, zmm2                    ; round 9
+    vaesenc     zmm0, zmm0, zmm2                    ; round 9
+    vaesenc     zmm1, zmm1, zmm2                    ; round 9
+    vbroadcasti64x2 zmm2, [rdi + 1440]              ; k_10
+    vaesenclast zmm1, zmm1, zmm2                    ; E_K(J_0)
     vmovdqu64   zmm8, [r9]                          ; text
-    vpxorq      zmm8, zmm7, zmm8                    ; k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; other text
-    vmovdqu64   [rbp], zmm2                         ; written
-    vpshufb     zmm2, zmm2, zmm5                    ; C
-    vpclmulqdq  zmm8, zmm2, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm2, [rdx + 592], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm2, [rdx + 16], 0x01       ; A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx + 16], 0x11        ; A1·B1
+    vpxorq      zmm8, zmm2, zmm8                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm8, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm10, zmm3, [rdx + 16], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm12, zmm9, zmm2, 0x96             ; HI += it
-    vmovdqu64   zmm2, [r9 + 64]                     ; text
-    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; other text
-    vmovdqu64   [rbp + 64], zmm2                    ; written
-    vpshufb     zmm2, zmm2, zmm5                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm2, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm2, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm3, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm2, 0x96             ; HI += it
-    vmovdqu64   zmm2, [r9 + 128]                    ; text
-    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
-    vaesenclast zmm2, zmm4, zmm2                    ; other text
-    vmovdqu64   [rbp + 128], zmm2                   ; written
-    vpshufb     zmm2, zmm2, zmm5                    ; C
-    vpclmulqdq  zmm3, zmm2, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm4, zmm2, [rdx + 720], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm2, [rdx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm4, zmm2, 0x96             ; HI += it
-    vmovdqu8    zmm2{k1}{z}, [r9 + 192]             ; text, zero-padded
-    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
+    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vpxorq      zmm3, zmm2, zmm3                    ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm3, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm8, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 128]                    ; text
+    vpxorq      zmm3, zmm2, zmm3                    ; k_Nr + text
+    vaesenclast zmm3, zmm5, zmm3                    ; other text
+    vmovdqu64   [rbp + 128], zmm3                   ; written
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vpxorq      zmm2, zmm2, zmm3                    ; k_Nr + text
     vaesenclast zmm0, zmm0, zmm2                    ; other text
     vmovdqu8    [rbp + 192]{k1}, zmm0               ; written
     vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 784], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm2, zmm0, [rdx + 848], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 848], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 208], 0x01       ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 208], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
     vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
 .short_reduce:
-    vpclmulqdq  zmm0, zmm11, zmm6, 0x10             ; LO0·Q'
+    vpclmulqdq  zmm0, zmm11, zmm7, 0x10             ; LO0·Q'
     vpshufd     zmm2, zmm11, 0x4e                   ; (LO1, LO0)
     vpternlogq  zmm2, zmm12, zmm0, 0x96             ; RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
     vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
     vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
     vpxorq      xmm0, xmm0, xmm2                    ; add up the lanes
-    vpshufb     xmm0, xmm0, xmm5                    ; as in memory
+    vpshufb     xmm0, xmm0, xmm6                    ; as in memory
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     vmovdqu64   [rax], xmm0                         ; tag
     mov         eax, 0x00
@@ -2247,696 +2264,3042 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     pop         rbx                                 ; callee-saved
     ret
 .long:
-    vmovdqu64   xmm0, [rdi + 1152]                  ; E_K(J_0): k_0
-    vpxorq      xmm0, xmm20, xmm0                   ; E_K(J_0): + k_0
-    vmovdqu64   xmm1, [rdi + 1168]                  ; E_K(J_0): k_1
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 1
-    vmovdqu64   xmm1, [rdi + 1184]                  ; E_K(J_0): k_2
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 2
-    vmovdqu64   xmm1, [rdi + 1200]                  ; E_K(J_0): k_3
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 3
-    vmovdqu64   xmm1, [rdi + 1216]                  ; E_K(J_0): k_4
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 4
-    vmovdqu64   xmm1, [rdi + 1232]                  ; E_K(J_0): k_5
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 5
-    vmovdqu64   xmm1, [rdi + 1248]                  ; E_K(J_0): k_6
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 6
-    vmovdqu64   xmm1, [rdi + 1264]                  ; E_K(J_0): k_7
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 7
-    vmovdqu64   xmm1, [rdi + 1280]                  ; E_K(J_0): k_8
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 8
-    vmovdqu64   xmm1, [rdi + 1296]                  ; E_K(J_0): k_9
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 9
-    vmovdqu64   xmm1, [rdi + 1312]                  ; E_K(J_0): k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0): last round
-    vmovdqu64   [rsp], xmm0                         ; E_K(J_0), put aside
-    vpshufb     zmm0, zmm20, zmm5                   ; counter, last word first
+    vpshufb     zmm0, zmm1, zmm6                    ; counter, last word first
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
-    vpclmulqdq  xmm1, xmm7, [rdi + 1072], 0x00      ; A0·K0
-    vpclmulqdq  xmm4, xmm7, [rdi + 1072], 0x10      ; A0·K1
-    vpclmulqdq  xmm2, xmm7, [rdi + 496], 0x01       ; A1·B0
-    vpclmulqdq  xmm3, xmm7, [rdi + 496], 0x11       ; A1·B1
-    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
-    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; + HI
-    vpxorq      xmm1, xmm2, xmm4                    ; RES = fold(LO) + HI
-    mov         rcx, r12
-    vbroadcasti64x2 zmm2, [rdi + 1152]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 1216]              ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 1232]              ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 1248]             ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 1264]             ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 1280]             ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 1296]             ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 1312]             ; k_10
-    cmp         rcx, 512
-    jb          .rest
-.first:
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
-    vpaddd      zmm21, zmm0, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm5                  ; AES: counter block
-    vpaddd      zmm22, zmm0, zmm16                  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm5                  ; AES: counter block
-    vpaddd      zmm23, zmm0, zmm17                  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm5                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm24, zmm24, zmm5                  ; AES: counter block
-    vpaddd      zmm25, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm25, zmm25, zmm5                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    mov         rsi, r12
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vbroadcasti64x2 zmm9, [rdi + 1344]              ; k_4
+    vbroadcasti64x2 zmm10, [rdi + 1360]             ; k_5
+    vbroadcasti64x2 zmm11, [rdi + 1376]             ; k_6
+    vbroadcasti64x2 zmm12, [rdi + 1392]             ; k_7
+    vbroadcasti64x2 zmm13, [rdi + 1408]             ; k_8
+    vbroadcasti64x2 zmm14, [rdi + 1424]             ; k_9
+    vbroadcasti64x2 zmm15, [rdi + 1440]             ; k_10
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 513
+    jae         .groups
+    shl         r12, 0x03                           ; bits
+    vmovq       xmm16, r12
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm17, r8
+    vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
+    cmp         rsi, 257
+    jae         .alone_over_4
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x81
+    jae         .alone_over_2
+    cmp         rsi, 0x41
+    jae         .alone_over_1
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x01
+    jae         .alone_over_0
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vpxorq      zmm0, zmm1, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm17, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpternlogq  xmm17, xmm1, xmm2, 0x96             ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm1, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpxorq      xmm2, xmm17, xmm1                   ; S: LO += it
+    vaesenclast zmm1, zmm0, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      xmm0, xmm3, xmm0                    ; S: HI += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    jmp         .reduce
+.alone_over_0:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9]                  ; text, zero-padded
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpternlogq  xmm18, xmm2, xmm3, 0x96             ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  xmm4, xmm2, xmm3, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm2, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm18, xmm2                   ; S: LO += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  xmm1, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm0, zmm3                    ; AES: last round: the other text
+    vmovdqu8    [rbp]{k1}, zmm3                     ; AES: written
+    vpxorq      xmm0, xmm4, xmm1                    ; S: HI += it
+    vmovdqu8    zmm1{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.alone_over_1:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
     vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm19, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpternlogq  xmm20, xmm19, xmm3, 0x96            ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm3, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm20, xmm3                   ; S: LO += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm5, xmm3                    ; S: HI += it
+    vmovdqu8    [rbp + 64]{k1}, zmm4                ; AES: written
+    vmovdqu8    zmm3{k1}{z}, zmm4                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.alone_over_2:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0xc1
+    jae         .alone_over_3
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 128]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpternlogq  xmm21, xmm20, xmm19, 0x96           ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpternlogq  xmm18, xmm4, xmm5, 0x96             ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm21, xmm4                   ; S: LO += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpclmulqdq  xmm4, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm5, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm18, xmm4                   ; S: HI += it
+    vmovdqu8    [rbp + 128]{k1}, zmm5               ; AES: written
+    vmovdqu8    zmm4{k1}{z}, zmm5                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.alone_over_3:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 192]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm21, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
+    vpternlogq  xmm22, xmm21, xmm19, 0x96           ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  xmm18, xmm5, xmm9, 0x96             ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm10, zmm0, zmm14                  ; AES: round 9
+    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm22, xmm5                   ; S: LO += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm9, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm5, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
+    vpxorq      xmm0, xmm18, xmm5                   ; S: HI += it
+    vaesenclast zmm5, zmm10, zmm8                   ; AES: last round: the other text
+    vmovdqu8    [rbp + 192]{k1}, zmm5               ; AES: written
+    vmovdqu8    zmm5{k1}{z}, zmm5                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.alone_over_4:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 385
+    jae         .alone_over_6
+    cmp         rsi, 321
+    jae         .alone_over_5
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 256]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm22, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 2
+    vpternlogq  xmm23, xmm22, xmm19, 0x96           ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm18, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  xmm19, xmm9, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm10, zmm2, zmm14                  ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm11, zmm0, zmm14                  ; AES: round 9
+    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm23, xmm9                   ; S: LO += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm10, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vpxorq      xmm0, xmm19, xmm0                   ; S: HI += it
+    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
+    vmovdqu8    [rbp + 256]{k1}, zmm8               ; AES: written
+    vmovdqu8    zmm8{k1}{z}, zmm8                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm9, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm0, zmm10, zmm3, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm8, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.alone_over_5:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 320]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm23, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 2
+    vpternlogq  xmm24, xmm23, xmm19, 0x96           ; S: LO += it
+    vaesenc     zmm19, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm18, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  xmm20, xmm9, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm10, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm11, zmm2, zmm14                  ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vaesenc     zmm12, zmm0, zmm14                  ; AES: round 9
+    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm24, xmm10                  ; S: LO += it
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm11, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm8                   ; AES: written
+    vpxorq      xmm0, xmm20, xmm0                   ; S: HI += it
+    vpxorq      zmm9, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
+    vmovdqu8    [rbp + 320]{k1}, zmm9               ; AES: written
+    vmovdqu8    zmm9{k1}{z}, zmm9                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm10, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm10, zmm12, 0x96            ; C2: LO += it
+    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm10, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm10, zmm3, 0x96             ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm10, zmm3, [rdx + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm4, zmm10, 0x96             ; C4: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm8, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm9, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.alone_over_6:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 449
+    jae         .alone_over_7
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 384]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm24, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm20, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
+    vpternlogq  xmm25, xmm24, xmm20, 0x96           ; S: LO += it
+    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 3
+    vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm18, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpternlogq  xmm21, xmm9, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
+    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  xmm11, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm12, zmm2, zmm14                  ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vaesenc     zmm13, zmm0, zmm14                  ; AES: round 9
+    vpxorq      xmm2, xmm25, xmm11                  ; S: LO += it
+    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm12, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm9                   ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm0                  ; AES: last round: the other text
+    vpxorq      xmm0, xmm21, xmm8                   ; S: HI += it
+    vmovdqu64   [rbp + 320], zmm10                  ; AES: written
+    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm8, zmm13, zmm8                   ; AES: last round: the other text
+    vmovdqu8    [rbp + 384]{k1}, zmm8               ; AES: written
+    vmovdqu8    zmm8{k1}{z}, zmm8                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm12, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm13, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm11, zmm13, 0x96            ; C2: LO += it
+    vpternlogq  zmm0, zmm12, zmm3, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm11, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm12, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm12, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdx + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm4, zmm11, 0x96             ; C4: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm9, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm10, zmm6                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C6: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm8, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C7: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.alone_over_7:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 448]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpclmulqdq  xmm26, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm25, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
     vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm20, xmm8, [rdx + 624], 0x00      ; S: A0·K0
     vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
+    vpternlogq  xmm26, xmm25, xmm20, 0x96           ; S: LO += it
+    vaesenc     zmm20, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm22, zmm24, zmm4                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 3
+    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm18, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpternlogq  xmm22, xmm9, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
+    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm11, zmm19, zmm12                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  xmm12, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm13, zmm2, zmm14                  ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
+    vaesenc     zmm14, zmm0, zmm14                  ; AES: round 9
+    vpxorq      xmm2, xmm26, xmm12                  ; S: LO += it
+    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm13, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm8                   ; AES: written
+    vpxorq      zmm9, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
+    vpxorq      zmm10, zmm15, [r9 + 384]            ; AES: k_Nr + text
+    vpxorq      xmm0, xmm22, xmm0                   ; S: HI += it
+    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm10                  ; AES: written
+    vpxorq      zmm11, zmm15, zmm17                 ; AES: k_Nr + text
+    vaesenclast zmm11, zmm14, zmm11                 ; AES: last round: the other text
+    vmovdqu8    [rbp + 448]{k1}, zmm11              ; AES: written
+    vmovdqu8    zmm11{k1}{z}, zmm11                 ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm12, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm13, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm14, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm12, zmm14, 0x96            ; C2: LO += it
+    vpternlogq  zmm0, zmm13, zmm3, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm12, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm13, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm13, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm12, zmm3, 0x96             ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm12, zmm3, [rdx + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm4, zmm12, 0x96             ; C4: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm8, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm9, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm10, zmm6                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C7: HI += it
+    vpshufb     zmm3, zmm11, zmm6                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 1088], 0x00      ; C8: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 448], 0x01       ; C8: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 448], 0x11       ; C8: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C8: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C8: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.groups:
+    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
+    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
+    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
+    vpshufb     zmm19, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm8, [rdi + 1200], 0x00     ; A0·K0
+    vpaddd      zmm24, zmm0, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpaddd      zmm25, zmm0, zmm18                  ; AES: 20 blocks ahead
+    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
+    vpaddd      zmm26, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
+    vpaddd      zmm27, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm27, zmm27, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm28, xmm8, [rdi + 560], 0x01      ; A1·B0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
     vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vpxorq      xmm23, xmm23, xmm28                 ; LO += it
+    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm3                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
     vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
-    vpxorq      zmm26, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm26                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm18                        ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm18                   ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm21, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm22, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 448]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm25, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm18                  ; AES: written
+    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 2
+    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpclmulqdq  xmm29, xmm8, [rdi + 1200], 0x10     ; A0·K1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
+    vpclmulqdq  xmm8, xmm8, [rdi + 560], 0x11       ; A1·B1
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
+    vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
+    vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vpshufd     xmm28, xmm23, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
+    vaesenc     zmm27, zmm27, zmm11                 ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
+    vpternlogq  xmm29, xmm8, xmm28, 0x96            ; + HI
+    vaesenc     zmm8, zmm26, zmm12                  ; AES: round 7
+    vaesenc     zmm26, zmm27, zmm12                 ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
+    vpclmulqdq  xmm23, xmm23, xmm7, 0x10            ; LO0·Q'
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 9
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm19, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      xmm19, xmm23, xmm29                 ; RES = fold(LO) + HI
+    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm24, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm25, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm26, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 448], zmm1                   ; AES: written
     add         r9, 512                             ; next group
-    cmp         rcx, 1024
+    sub         rsi, 512
+    cmp         rsi, 513
     jb          .rest
 .group:
-    vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
+    vpshufb     zmm1, zmm0, zmm6                    ; AES: counter block
+    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm8, zmm8, zmm6                    ; AES: counter block
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
-    vpaddd      zmm21, zmm0, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm5                  ; AES: counter block
-    vpaddd      zmm22, zmm0, zmm16                  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm5                  ; AES: counter block
-    vpaddd      zmm23, zmm0, zmm17                  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm5                  ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm21, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, zmm18                  ; AES: 20 blocks ahead
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
     vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm24, zmm24, zmm5                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
     vpaddd      zmm25, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm25, zmm25, zmm5                  ; AES: counter block
+    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm8, zmm8, zmm2                    ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
     vmovdqu64   zmm26, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
     vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpshufb     zmm26, zmm26, zmm5                  ; C3·H^6: C
+    vpshufb     zmm26, zmm26, zmm6                  ; C3·H^6: C
     vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
     vmovdqu64   zmm27, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vpshufb     zmm27, zmm27, zmm5                  ; C4·H^5: C
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm8, zmm8, zmm3                    ; AES: round 1
+    vpshufb     zmm27, zmm27, zmm6                  ; C4·H^5: C
     vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm26, [rdi + 704], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm30, zmm26, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm26, [rdi + 128], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm27, [rdi + 768], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm29, zmm27, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^4: LO += it
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm31, zmm26, [rdi + 704], 0x10     ; C3·H^6: A0·K1
+    vaesenc     zmm8, zmm8, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm31, zmm26, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3·H^6: A1·B1
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm27, [rdi + 768], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm28, zmm27, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C5·H^4: HI += it
     vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
     vmovdqu64   zmm26, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm5                  ; C5·H^4: C
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm27, [rdi + 192], 0x01     ; C4·H^5: A1·B0
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm29, zmm26, [rdi + 832], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpshufb     zmm26, zmm26, zmm6                  ; C5·H^4: C
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm29, zmm26, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm27, [rdi + 192], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 832], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm26, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
     vmovdqu64   zmm27, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vpshufb     zmm27, zmm27, zmm5                  ; C6·H^3: C
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm29, zmm27, [rdi + 896], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
+    vpshufb     zmm27, zmm27, zmm6                  ; C6·H^3: C
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm28, zmm26, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm27, [rdi + 896], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C7·H^2: HI += it
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
     vmovdqu64   zmm26, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vpshufb     zmm26, zmm26, zmm5                  ; C7·H^2: C
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm27, [rdi + 320], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm29, zmm26, [rdi + 960], 0x00     ; C7·H^2: A0·K0
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
+    vpshufb     zmm26, zmm26, zmm6                  ; C7·H^2: C
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C6·H^3: A1·B0
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm29, zmm26, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm27, zmm27, [rdi + 320], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm26, [rdi + 960], 0x10     ; C7·H^2: A0·K1
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm27, zmm27, [rdi + 384], 0x11     ; C6·H^3: A1·B1
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm28, zmm26, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
     vmovdqu64   zmm27, [rbp + 448]                  ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vpshufb     zmm27, zmm27, zmm5                  ; C8·H^1: C
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 384], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C8·H^1: A0·K0
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vpshufb     zmm27, zmm27, zmm6                  ; C8·H^1: C
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm29, zmm27, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 384], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C8·H^1: A0·K1
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm28, zmm27, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
     vmovdqu64   zmm26, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm5                  ; C2·H^7: C
-    vpxorq      zmm28, zmm14, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm29, zmm27, [rdi + 448], 0x01     ; C8·H^1: A1·B0
-    vaesenclast zmm18, zmm18, zmm28                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm18                  ; AES: written
-    vpclmulqdq  zmm18, zmm26, [rdi + 640], 0x00     ; C2·H^7: A0·K0
-    vpxorq      zmm28, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm19, zmm19, zmm28                 ; AES: last round: the other text
-    vpternlogq  zmm30, zmm29, zmm18, 0x96           ; C1·H^8: LO += it
-    vmovdqu64   [rbp + 576], zmm19                  ; AES: written
-    vpclmulqdq  zmm18, zmm27, [rdi + 448], 0x11     ; C8·H^1: A1·B1
-    vpxorq      zmm19, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm26, [rdi + 640], 0x10     ; C2·H^7: A0·K1
-    vmovdqu64   [rbp + 640], zmm19                  ; AES: written
-    vpxorq      zmm19, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vpternlogq  zmm31, zmm18, zmm20, 0x96           ; C1·H^8: HI += it
-    vaesenclast zmm18, zmm21, zmm19                 ; AES: last round: the other text
-    vmovdqu64   zmm19, [rbp]                        ; C1·H^8: C, bytes as in memory
-    vmovdqu64   [rbp + 704], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 256]            ; AES: k_Nr + text
-    vpshufb     zmm19, zmm19, zmm5                  ; C1·H^8: C
-    vaesenclast zmm18, zmm22, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 768], zmm18                  ; AES: written
-    vpxorq      zmm1, zmm19, zmm1                   ; C1·H^8: A = X + C
-    vpxorq      zmm18, zmm14, [r9 + 320]            ; AES: k_Nr + text
-    vpclmulqdq  zmm19, zmm26, [rdi + 64], 0x01      ; C2·H^7: A1·B0
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 832], zmm18                  ; AES: written
-    vpclmulqdq  zmm18, zmm1, [rdi + 576], 0x00      ; C1·H^8: A0·K0
-    vpxorq      zmm20, zmm14, [r9 + 384]            ; AES: k_Nr + text
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
+    vpshufb     zmm26, zmm26, zmm6                  ; C2·H^7: C
+    vpxorq      zmm28, zmm15, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm29, zmm27, [rdi + 512], 0x01     ; C8·H^1: A1·B0
+    vaesenclast zmm1, zmm1, zmm28                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 512], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm26, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vpxorq      zmm28, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm28                   ; AES: last round: the other text
+    vpternlogq  zmm30, zmm29, zmm1, 0x96            ; C1·H^8: LO += it
+    vmovdqu64   [rbp + 576], zmm8                   ; AES: written
+    vpclmulqdq  zmm1, zmm27, [rdi + 512], 0x11      ; C8·H^1: A1·B1
+    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm20, zmm8                   ; AES: last round: the other text
+    vpclmulqdq  zmm20, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vmovdqu64   [rbp + 640], zmm8                   ; AES: written
+    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpternlogq  zmm31, zmm1, zmm20, 0x96            ; C1·H^8: HI += it
+    vaesenclast zmm1, zmm21, zmm8                   ; AES: last round: the other text
+    vmovdqu64   zmm8, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vmovdqu64   [rbp + 704], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpshufb     zmm8, zmm8, zmm6                    ; C1·H^8: C
+    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 768], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm8, zmm19                   ; C1·H^8: A = X + C
+    vpxorq      zmm8, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm19, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenclast zmm8, zmm23, zmm8                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 832], zmm8                   ; AES: written
+    vpclmulqdq  zmm8, zmm1, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpxorq      zmm20, zmm15, [r9 + 384]            ; AES: k_Nr + text
     vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vpternlogq  zmm30, zmm19, zmm18, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm30, zmm19, zmm8, 0x96            ; C1·H^8: LO += it
     vmovdqu64   [rbp + 896], zmm20                  ; AES: written
-    vpclmulqdq  zmm18, zmm26, [rdi + 64], 0x11      ; C2·H^7: A1·B1
-    vpxorq      zmm19, zmm14, [r9 + 448]            ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm26, [rdi + 128], 0x11      ; C2·H^7: A1·B1
+    vpxorq      zmm19, zmm15, [r9 + 448]            ; AES: k_Nr + text
     vaesenclast zmm19, zmm25, zmm19                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm1, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm20, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
     vmovdqu64   [rbp + 960], zmm19                  ; AES: written
-    vpternlogq  zmm31, zmm18, zmm20, 0x96           ; C1·H^8: HI += it
-    vpclmulqdq  zmm18, zmm1, [rdi], 0x01            ; C1·H^8: A1·B0
-    vpxorq      zmm18, zmm30, zmm18                 ; C1·H^8: LO += it
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpshufd     zmm19, zmm18, 0x4e                  ; reduce: (LO1, LO0)
+    vpternlogq  zmm31, zmm8, zmm20, 0x96            ; C1·H^8: HI += it
+    vpclmulqdq  zmm8, zmm1, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm8, zmm30, zmm8                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm19, zmm8, 0x4e                   ; reduce: (LO1, LO0)
     vpternlogq  zmm31, zmm1, zmm19, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm1, zmm18, zmm6, 0x10             ; reduce: LO0·Q'
+    vpclmulqdq  zmm1, zmm8, zmm7, 0x10              ; reduce: LO0·Q'
     vpxorq      zmm1, zmm1, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm18, zmm1, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm18                   ; reduce: add up the lanes
-    vextracti64x2 xmm18, ymm1, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm18                   ; reduce: add up the lanes
+    vextracti64x4 ymm8, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm8, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm1, xmm8                   ; reduce: add up the lanes
     add         r9, 512                             ; next group
     add         rbp, 512
-    sub         rcx, 512
-    cmp         rcx, 1024
+    sub         rsi, 512
+    cmp         rsi, 513
     jae         .group
 .after_group:
 .rest:
-    mov         rsi, rbp
-    mov         r10, rcx
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 512
-    jb          .fewer
-    add         rbp, 512
-    sub         rcx, 512
-.fewer:
-    vpxorq      xmm15, xmm15, xmm15
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .written
-    cmp         rcx, 256
-    jb          .under_4
-    vpshufb     zmm16, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm17, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm5                  ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm18, zmm18, zmm5                  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm19, zmm19, zmm5                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    shl         r12, 0x03                           ; bits
+    vmovq       xmm1, r12
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm8, r8
+    vpunpcklqdq xmm1, xmm1, xmm8                    ; bits of both lengths, bytes reversed
+    cmp         rsi, 257
+    jae         .rest_over_4
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x81
+    jae         .rest_over_2
+    cmp         rsi, 0x41
+    jae         .rest_over_1
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9]                   ; text, zero-padded
+    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
+    vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm6                  ; C4·H^5: C
+    vpclmulqdq  zmm21, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm20, zmm17, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpternlogq  zmm21, zmm18, zmm20, 0x96           ; C5·H^4: LO += it
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm18, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpclmulqdq  zmm2, zmm16, [rdi + 192], 0x11      ; C3·H^6: A1·B1
+    vpclmulqdq  zmm16, zmm17, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpternlogq  zmm18, zmm2, zmm16, 0x96            ; C5·H^4: HI += it
+    vmovdqu64   zmm2, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm6                    ; C5·H^4: C
+    vpclmulqdq  zmm3, zmm17, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpclmulqdq  zmm16, zmm2, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpternlogq  zmm21, zmm3, zmm16, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm3, zmm17, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm2, [rdi + 960], 0x10       ; C5·H^4: A0·K1
+    vpternlogq  zmm18, zmm3, zmm4, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
+    vpclmulqdq  zmm4, zmm2, [rdi + 320], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  zmm16, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpternlogq  zmm21, zmm4, zmm16, 0x96            ; C7·H^2: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm4, zmm3, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpternlogq  zmm18, zmm2, zmm4, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   zmm2, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpshufb     zmm2, zmm2, zmm6                    ; C7·H^2: C
+    vpclmulqdq  zmm4, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C8·H^1: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm4, zmm2, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm18, zmm3, zmm4, 0x96             ; C8·H^1: HI += it
+    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
+    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C2·H^7: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm4, zmm3, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vpternlogq  zmm18, zmm2, zmm4, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm2, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpshufb     zmm2, zmm2, zmm6                    ; C2·H^7: C
+    vpclmulqdq  zmm4, zmm3, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm2, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpternlogq  zmm18, zmm3, zmm4, 0x96             ; C1·H^8: HI += it
+    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
+    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm2, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm5, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm4, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm18, zmm2, zmm4, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm2, zmm15, zmm8                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm4, zmm21, zmm4                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm18, zmm3, zmm5, 0x96             ; reduce: + HI
+    vaesenclast zmm3, zmm0, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vmovdqu8    [rbp + 512]{k1}, zmm3               ; AES: written
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vpclmulqdq  zmm1, zmm4, zmm7, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm1, zmm1, zmm18                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm1, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm1, ymm4                    ; reduce: add up the lanes
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vextracti64x2 xmm4, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm1, xmm4                   ; reduce: add up the lanes
+    vpshufb     zmm1, zmm3, zmm6                    ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.rest_over_1:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm17, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
+    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm18, zmm18, zmm6                  ; C4·H^5: C
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  zmm22, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm20, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm21, zmm18, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpternlogq  zmm22, zmm20, zmm21, 0x96           ; C5·H^4: LO += it
+    vpclmulqdq  zmm21, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm20, zmm18, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpternlogq  zmm21, zmm16, zmm20, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vmovdqu64   zmm2, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm6                    ; C5·H^4: C
+    vaesenc     zmm16, zmm17, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm17, zmm18, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm20, zmm2, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpternlogq  zmm22, zmm17, zmm20, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm18, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vpclmulqdq  zmm17, zmm2, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpternlogq  zmm21, zmm3, zmm17, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 2
+    vmovdqu64   zmm16, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm6                  ; C6·H^3: C
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm2, [rdi + 320], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  zmm17, zmm16, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vpternlogq  zmm22, zmm4, zmm17, 0x96            ; C7·H^2: LO += it
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm4, zmm16, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; C7·H^2: HI += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vmovdqu64   zmm2, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm6                    ; C7·H^2: C
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm16, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm16, [rdi + 384], 0x11      ; C6·H^3: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vmovdqu64   zmm4, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm6                    ; C8·H^1: C
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm9, zmm4, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C2·H^7: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm5, zmm4, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpternlogq  zmm21, zmm2, zmm5, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm2, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm6                    ; C2·H^7: C
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm5, zmm2, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^8: HI += it
+    vmovdqu64   zmm4, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm6                    ; C1·H^8: C
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpxorq      zmm4, zmm4, zmm19                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm5, zmm2, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm9, zmm4, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm0, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm0, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm21, zmm2, zmm0, 0x96             ; C1·H^8: HI += it
+    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm9, zmm22, zmm0                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm4, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm21, zmm0, zmm4, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
+    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm4, zmm15, zmm8                   ; AES: k_Nr + text
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vaesenclast zmm1, zmm5, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm9, zmm7, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm4, zmm4, zmm21                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm5, zmm4, 0x01                  ; reduce: upper lanes
+    vmovdqu8    [rbp + 576]{k1}, zmm1               ; AES: written
+    vpxorq      ymm4, ymm4, ymm5                    ; reduce: add up the lanes
+    vextracti64x2 xmm5, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm4, xmm5                   ; reduce: add up the lanes
+    vmovdqu8    zmm1{k1}{z}, zmm1                   ; AES: C, zero-padded
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm1, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdx + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm3, zmm6                    ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.rest_over_2:
+    cmp         rsi, 0xc1
+    jae         .rest_over_3
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm17, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
+    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm6                  ; C4·H^5: C
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm23, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm21, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm22, zmm18, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpternlogq  zmm23, zmm21, zmm22, 0x96           ; C5·H^4: LO += it
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  zmm22, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm18, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpternlogq  zmm22, zmm16, zmm21, 0x96           ; C5·H^4: HI += it
+    vmovdqu64   zmm16, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpshufb     zmm2, zmm16, zmm6                   ; C5·H^4: C
+    vpclmulqdq  zmm16, zmm18, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm2, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpternlogq  zmm23, zmm16, zmm21, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm16, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm18, zmm18, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm2, [rdi + 960], 0x10       ; C5·H^4: A0·K1
+    vpternlogq  zmm22, zmm18, zmm3, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm3, zmm17, zmm4                   ; AES: round 2
+    vmovdqu64   zmm17, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm6                  ; C6·H^3: C
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm2, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpclmulqdq  zmm20, zmm17, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpternlogq  zmm23, zmm18, zmm20, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm4, zmm17, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vpternlogq  zmm22, zmm2, zmm4, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   zmm2, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpshufb     zmm2, zmm2, zmm6                    ; C7·H^2: C
+    vpclmulqdq  zmm4, zmm17, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
+    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C8·H^1: LO += it
+    vpclmulqdq  zmm4, zmm17, [rdi + 384], 0x11      ; C6·H^3: A1·B1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vmovdqu64   zmm4, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm6                    ; C8·H^1: C
+    vaesenc     zmm5, zmm16, zmm10                  ; AES: round 5
+    vpclmulqdq  zmm9, zmm2, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm16, zmm4, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpternlogq  zmm23, zmm9, zmm16, 0x96            ; C2·H^7: LO += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm9, zmm4, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm22, zmm2, zmm9, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm2, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpshufb     zmm2, zmm2, zmm6                    ; C2·H^7: C
+    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm2, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
+    vpclmulqdq  zmm4, zmm4, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpternlogq  zmm22, zmm4, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vmovdqu64   zmm4, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm6                    ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpxorq      zmm4, zmm4, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm2, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm10, zmm4, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm22, zmm2, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm9, zmm0, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm10, zmm23, zmm0                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
+    vpshufd     zmm2, zmm10, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm22, zmm0, zmm2, 0x96             ; reduce: + HI
+    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      zmm4, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vpclmulqdq  zmm1, zmm10, zmm7, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm5, zmm15, zmm8                   ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, zmm22                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm1, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpxorq      ymm1, ymm1, ymm8                    ; reduce: add up the lanes
+    vmovdqu8    [rbp + 640]{k1}, zmm5               ; AES: written
+    vextracti64x2 xmm8, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm1, xmm8                   ; reduce: add up the lanes
+    vmovdqu8    zmm1{k1}{z}, zmm5                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm4, [rdx + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm1, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm3, zmm6                    ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.rest_over_3:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vmovdqu64   zmm17, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm6                  ; C3·H^6: C
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm6                  ; C4·H^5: C
+    vpclmulqdq  zmm25, zmm17, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm23, zmm17, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm24, zmm21, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpaddd      zmm0, zmm0, zmm16                   ; AES: 12 blocks ahead
+    vpternlogq  zmm25, zmm23, zmm24, 0x96           ; C5·H^4: LO += it
+    vpclmulqdq  zmm23, zmm17, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  zmm16, zmm17, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpxorq      zmm17, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm18, zmm21, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpternlogq  zmm23, zmm16, zmm18, 0x96           ; C5·H^4: HI += it
+    vmovdqu64   zmm16, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpxorq      zmm18, zmm22, zmm2                  ; AES: + k_0
+    vpshufb     zmm16, zmm16, zmm6                  ; C5·H^4: C
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm2, zmm21, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm16, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpternlogq  zmm25, zmm2, zmm22, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm2, zmm21, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm16, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpternlogq  zmm23, zmm2, zmm21, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm2, zmm17, zmm4                   ; AES: round 2
+    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
+    vaesenc     zmm17, zmm20, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm16, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpternlogq  zmm25, zmm20, zmm21, 0x96           ; C7·H^2: LO += it
+    vpclmulqdq  zmm4, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm16, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vpternlogq  zmm23, zmm4, zmm16, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm6                  ; C7·H^2: C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm18, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpternlogq  zmm25, zmm5, zmm18, 0x96            ; C8·H^1: LO += it
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm16, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
+    vaesenc     zmm5, zmm17, zmm10                  ; AES: round 5
+    vpclmulqdq  zmm9, zmm16, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm17, zmm3, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpternlogq  zmm25, zmm9, zmm17, 0x96            ; C2·H^7: LO += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm16, [rdi + 448], 0x11      ; C7·H^2: A1·B1
+    vpclmulqdq  zmm10, zmm3, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C2·H^7: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm6                    ; C2·H^7: C
+    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpternlogq  zmm25, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  zmm23, zmm3, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
+    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpternlogq  zmm25, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm9, zmm0, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm0, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm10, zmm25, zmm0                  ; C1·H^8: LO += it
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm11, zmm2, zmm0                   ; AES: last round: the other text
+    vpshufd     zmm0, zmm10, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 512], zmm11                  ; AES: written
+    vpternlogq  zmm23, zmm3, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm3, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenclast zmm5, zmm5, zmm0                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm2, xmm3                    ; lengths: LO += it
+    vmovdqu64   [rbp + 576], zmm5                   ; AES: written
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vaesenclast zmm1, zmm4, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm10, zmm7, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 640], zmm1                   ; AES: written
+    vpxorq      zmm3, zmm3, zmm23                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm4, zmm15, zmm8                   ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm8                    ; reduce: add up the lanes
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
+    vmovdqu8    [rbp + 704]{k1}, zmm4               ; AES: written
+    vpxorq      xmm19, xmm3, xmm8                   ; reduce: add up the lanes
+    vmovdqu8    zmm3{k1}{z}, zmm4                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm9, zmm4, [rdx + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm1, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C4: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm11, zmm6                   ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.rest_over_4:
+    cmp         rsi, 385
+    jae         .rest_over_6
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 321
+    jae         .rest_over_5
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9 + 256]             ; text, zero-padded
+    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm6                  ; C3·H^6: C
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm6                  ; C4·H^5: C
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm26, zmm18, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm24, zmm18, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm25, zmm22, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C5·H^4: LO += it
+    vpaddd      zmm0, zmm0, zmm17                   ; AES: 16 blocks ahead
+    vpclmulqdq  zmm24, zmm18, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  zmm17, zmm18, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpxorq      zmm18, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm20, zmm22, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpternlogq  zmm24, zmm17, zmm20, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm17, zmm23, zmm2                  ; AES: + k_0
+    vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vpshufb     zmm20, zmm20, zmm6                  ; C5·H^4: C
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm2, zmm22, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm20, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vpternlogq  zmm26, zmm2, zmm23, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm2, zmm17, zmm3                   ; AES: round 1
+    vpclmulqdq  zmm17, zmm22, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm20, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpternlogq  zmm24, zmm17, zmm22, 0x96           ; C6·H^3: HI += it
+    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm17, zmm18, zmm4                  ; AES: round 2
+    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
+    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm20, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm22, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpternlogq  zmm26, zmm21, zmm22, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm20, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vpternlogq  zmm24, zmm4, zmm20, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vmovdqu64   zmm4, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vpshufb     zmm4, zmm4, zmm6                    ; C7·H^2: C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm4, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vpternlogq  zmm26, zmm5, zmm20, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm5, zmm16, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm4, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpternlogq  zmm24, zmm3, zmm16, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm3, zmm17, zmm10                  ; AES: round 5
+    vmovdqu64   zmm9, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
+    vpshufb     zmm9, zmm9, zmm6                    ; C8·H^1: C
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm17, zmm4, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm18, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpternlogq  zmm26, zmm17, zmm18, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm4, zmm4, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vpternlogq  zmm24, zmm4, zmm10, 0x96            ; C2·H^7: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vmovdqu64   zmm4, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpshufb     zmm4, zmm4, zmm6                    ; C2·H^7: C
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm4, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vpternlogq  zmm26, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm4, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vmovdqu64   zmm9, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm10, zmm16, zmm13                 ; AES: round 8
+    vpshufb     zmm9, zmm9, zmm6                    ; C1·H^8: C
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpxorq      zmm9, zmm9, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm4, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm9, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpternlogq  zmm26, zmm11, zmm12, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm11, zmm9, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm12, zmm2, zmm14                  ; AES: round 9
+    vpternlogq  zmm24, zmm4, zmm11, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm5, zmm0, zmm14                   ; AES: round 9
+    vpxorq      zmm11, zmm26, zmm2                  ; C1·H^8: LO += it
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
+    vpshufd     zmm0, zmm11, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
+    vpternlogq  zmm24, zmm2, zmm0, 0x96             ; reduce: + HI
+    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vaesenclast zmm9, zmm10, zmm0                   ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vmovdqu64   [rbp + 576], zmm9                   ; AES: written
+    vpxorq      xmm2, xmm2, xmm0                    ; lengths: LO += it
+    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm10, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenclast zmm12, zmm12, zmm0                  ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vmovdqu64   [rbp + 640], zmm12                  ; AES: written
+    vpxorq      xmm0, xmm10, xmm0                   ; lengths: HI += it
+    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm11, zmm7, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm10, zmm24                  ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 704], zmm1                   ; AES: written
+    vextracti64x4 ymm10, zmm4, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
+    vpxorq      ymm4, ymm4, ymm10                   ; reduce: add up the lanes
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
+    vmovdqu8    [rbp + 768]{k1}, zmm5               ; AES: written
+    vpxorq      xmm19, xmm4, xmm8                   ; reduce: add up the lanes
+    vmovdqu8    zmm4{k1}{z}, zmm5                   ; AES: C, zero-padded
+    vpshufb     zmm5, zmm9, zmm6                    ; C
+    vpclmulqdq  zmm8, zmm5, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm5, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm5, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C2: HI += it
+    vpshufb     zmm5, zmm12, zmm6                   ; C
+    vpclmulqdq  zmm8, zmm5, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm5, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm5, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm1, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm1, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm1, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm0, zmm8, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm1, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C5: HI += it
+    vpshufb     zmm1, zmm3, zmm6                    ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.rest_over_5:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9 + 320]             ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; C3·H^6: C
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm23, zmm23, zmm6                  ; C4·H^5: C
+    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm23, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpaddd      zmm17, zmm0, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
+    vpaddd      zmm0, zmm0, zmm18                   ; AES: 20 blocks ahead
+    vpclmulqdq  zmm25, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  zmm18, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm23, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpternlogq  zmm25, zmm18, zmm21, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm18, zmm24, zmm2                  ; AES: + k_0
+    vmovdqu64   zmm21, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vpshufb     zmm21, zmm21, zmm6                  ; C5·H^4: C
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm2, zmm23, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm21, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vpternlogq  zmm27, zmm2, zmm24, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vpclmulqdq  zmm18, zmm23, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm21, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpternlogq  zmm25, zmm18, zmm23, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
+    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
+    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm22, zmm21, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vpternlogq  zmm27, zmm22, zmm23, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm21, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm21, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpternlogq  zmm25, zmm4, zmm21, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vmovdqu64   zmm4, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vpshufb     zmm4, zmm4, zmm6                    ; C7·H^2: C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm21, zmm4, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpternlogq  zmm27, zmm5, zmm21, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm5, zmm16, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm4, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpternlogq  zmm25, zmm3, zmm16, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm18, zmm10                  ; AES: round 5
+    vmovdqu64   zmm9, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm16, zmm20, zmm10                 ; AES: round 5
+    vpshufb     zmm9, zmm9, zmm6                    ; C8·H^1: C
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm18, zmm4, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm20, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vpternlogq  zmm27, zmm18, zmm20, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm4, zmm4, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpternlogq  zmm25, zmm4, zmm10, 0x96            ; C2·H^7: HI += it
+    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 6
+    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
+    vpshufb     zmm5, zmm5, zmm6                    ; C2·H^7: C
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm17, zmm5, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vpternlogq  zmm27, zmm11, zmm17, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm11, zmm5, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  zmm25, zmm9, zmm11, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vmovdqu64   zmm9, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm11, zmm16, zmm13                 ; AES: round 8
+    vpshufb     zmm9, zmm9, zmm6                    ; C1·H^8: C
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpxorq      zmm9, zmm9, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm5, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm16, zmm9, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpternlogq  zmm27, zmm12, zmm16, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm12, zmm2, zmm14                  ; AES: round 9
+    vpclmulqdq  zmm2, zmm9, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm25, zmm5, zmm2, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm5, zmm10, zmm14                  ; AES: round 9
+    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm10, zmm0, zmm14                  ; AES: round 9
+    vpxorq      zmm13, zmm27, zmm2                  ; C1·H^8: LO += it
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
+    vpshufd     zmm0, zmm13, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
+    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm25, zmm2, zmm0, 0x96             ; reduce: + HI
+    vaesenclast zmm9, zmm11, zmm9                   ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vmovdqu64   [rbp + 576], zmm9                   ; AES: written
+    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      zmm11, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
+    vaesenclast zmm11, zmm12, zmm11                 ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp + 640], zmm11                  ; AES: written
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm12, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vaesenclast zmm1, zmm4, zmm12                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 704], zmm1                   ; AES: written
+    vpclmulqdq  zmm4, zmm13, zmm7, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm12, zmm15, [r9 + 256]            ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm25                   ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vextracti64x4 ymm12, zmm4, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 768], zmm5                   ; AES: written
+    vpxorq      ymm4, ymm4, ymm12                   ; reduce: add up the lanes
+    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
+    vextracti64x2 xmm12, ymm4, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm19, xmm4, xmm12                  ; reduce: add up the lanes
+    vmovdqu8    [rbp + 832]{k1}, zmm8               ; AES: written
+    vmovdqu8    zmm4{k1}{z}, zmm8                   ; AES: C, zero-padded
+    vpshufb     zmm8, zmm9, zmm6                    ; C
+    vpclmulqdq  zmm9, zmm8, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm8, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm9, zmm12, 0x96             ; C2: LO += it
+    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C2: HI += it
+    vpshufb     zmm8, zmm11, zmm6                   ; C
+    vpclmulqdq  zmm9, zmm8, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rdx + 768], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm9, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C3: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm8, zmm1, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm9, zmm1, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm10, zmm1, [rdx + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C4: LO += it
+    vpternlogq  zmm0, zmm9, zmm1, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm1, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm8, zmm1, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm9, zmm1, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm8, zmm1, 0x96              ; C5: HI += it
+    vpshufb     zmm1, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm1, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm5, zmm1, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C6: HI += it
+    vpshufb     zmm1, zmm3, zmm6                    ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.rest_over_6:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 449
+    jae         .rest_over_7
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9 + 384]             ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; C3·H^6: C
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm6                  ; C4·H^5: C
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpaddd      zmm17, zmm0, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm23, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 20 blocks ahead
+    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
+    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm25, zmm23, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpternlogq  zmm26, zmm21, zmm25, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm21, zmm24, zmm2                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vmovdqu64   zmm24, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm6                  ; C5·H^4: C
     vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm25, zmm23, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm2, zmm20, zmm3                   ; AES: round 1
+    vpclmulqdq  zmm20, zmm24, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vpternlogq  zmm27, zmm25, zmm20, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm23, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
     vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm24, [rdi + 960], 0x10     ; C5·H^4: A0·K1
     vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpternlogq  zmm26, zmm21, zmm23, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
+    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm24, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vpxorq      zmm20, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm16                        ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm16                  ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm16                  ; AES: written
-    add         r9, 256
-    add         rbp, 256
-    sub         rcx, 256
-.under_4:
-    cmp         rcx, 0x80
-    jb          .under_2
-    vpshufb     zmm16, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm17, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm5                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: the next counters
+    vpternlogq  zmm27, zmm22, zmm23, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm24, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpternlogq  zmm26, zmm4, zmm22, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm4, zmm16, zmm5                   ; AES: round 3
+    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm6                  ; C7·H^2: C
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm22, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vpternlogq  zmm27, zmm5, zmm22, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm20, zmm9                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm16, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vpternlogq  zmm26, zmm3, zmm20, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
+    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm20, zmm16, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm21, zmm3, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm16, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm3, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm26, zmm10, zmm16, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vmovdqu64   zmm10, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm16, zmm17, zmm11                 ; AES: round 6
+    vpshufb     zmm10, zmm10, zmm6                  ; C2·H^7: C
+    vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm3, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm18, zmm10, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vpternlogq  zmm27, zmm11, zmm18, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm11, zmm16, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm16, zmm10, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
+    vpternlogq  zmm26, zmm3, zmm16, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm16, zmm17, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm17, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpternlogq  zmm27, zmm12, zmm17, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm26, zmm10, zmm12, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm10, zmm11, zmm14                 ; AES: round 9
+    vaesenc     zmm11, zmm16, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vaesenc     zmm13, zmm0, zmm14                  ; AES: round 9
+    vpxorq      zmm12, zmm27, zmm12                 ; C1·H^8: LO += it
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm14, zmm2, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 512], zmm14                  ; AES: written
+    vpshufd     zmm0, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm26, zmm3, zmm0, 0x96             ; reduce: + HI
+    vaesenclast zmm3, zmm9, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm9, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm0, xmm9                    ; lengths: LO += it
+    vmovdqu64   [rbp + 640], zmm5                   ; AES: written
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm9, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vmovdqu64   [rbp + 704], zmm4                   ; AES: written
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm12, zmm7, 0x10             ; reduce: LO0·Q'
+    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 768], zmm1                   ; AES: written
+    vpxorq      zmm9, zmm9, zmm26                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm10, zmm15, [r9 + 320]            ; AES: k_Nr + text
+    vextracti64x4 ymm12, zmm9, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
+    vpxorq      ymm9, ymm9, ymm12                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 832], zmm10                  ; AES: written
+    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
+    vextracti64x2 xmm11, ymm9, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm8, zmm13, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm19, xmm9, xmm11                  ; reduce: add up the lanes
+    vmovdqu8    [rbp + 896]{k1}, zmm8               ; AES: written
+    vmovdqu8    zmm8{k1}{z}, zmm8                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm9, zmm12, 0x96             ; C2: LO += it
+    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm5, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C5: HI += it
+    vpshufb     zmm1, zmm10, zmm6                   ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C6: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C6: HI += it
+    vpshufb     zmm1, zmm8, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C7: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C7: HI += it
+    vpshufb     zmm1, zmm14, zmm6                   ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .reduce
+.rest_over_7:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         rsi, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm8{k1}{z}, [r9 + 448]             ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; C3·H^6: C
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm24, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm6                  ; C4·H^5: C
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpaddd      zmm17, zmm0, zmm17                  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm26, zmm24, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
+    vpaddd      zmm25, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm24, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpternlogq  zmm28, zmm21, zmm26, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm21, zmm23, zmm2                  ; AES: + k_0
     vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vmovdqu64   zmm23, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
     vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm23, zmm23, zmm6                  ; C5·H^4: C
+    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm24, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm2, zmm20, zmm3                   ; AES: round 1
+    vpclmulqdq  zmm20, zmm23, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vpternlogq  zmm27, zmm26, zmm20, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
     vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm24, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm23, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
+    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm23, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vpxorq      zmm18, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm16                        ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm16                   ; AES: written
-    add         r9, 0x80
-    add         rbp, 0x80
-    sub         rcx, 0x80
-.under_2:
-    cmp         rcx, 0x40
-    jb          .under_1
-    vpshufb     zmm16, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vpxorq      zmm17, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm16                        ; AES: written
-    add         r9, 0x40
-    add         rbp, 0x40
-    sub         rcx, 0x40
-.under_1:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 0x00
-    je          .written
-    vpshufb     zmm0, zmm0, zmm5                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm24, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C7·H^2: LO += it
+    vaesenc     zmm22, zmm25, zmm4                  ; AES: round 2
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    mov         rdx, -1
-    bzhi        rdx, rdx, rcx
-    kmovq       k1, rdx                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm2{k1}{z}, [r9]                   ; AES: text, zero-padded
-    vpxorq      zmm2, zmm14, zmm2                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vmovdqu8    [rbp]{k1}, zmm0                     ; AES: written
-    vmovdqu8    zmm15{k1}{z}, zmm0                  ; AES: zero-padded
-.written:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 512
-    jb          .tail
-    vmovdqu64   zmm0, [rsi + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm5                    ; C3·H^6: C
-    vpclmulqdq  zmm13, zmm0, [rdi + 704], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm14, zmm0, [rdi + 704], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm2, zmm0, [rdi + 128], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdi + 128], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm3, [rsi + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm5                    ; C4·H^5: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 768], 0x00       ; C4·H^5: A0·K0
-    vpclmulqdq  zmm7, zmm3, [rdi + 768], 0x10       ; C4·H^5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdi + 192], 0x01       ; C4·H^5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 192], 0x11       ; C4·H^5: A1·B1
-    vmovdqu64   zmm9, [rsi + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm5                    ; C5·H^4: C
-    vpclmulqdq  zmm10, zmm9, [rdi + 832], 0x00      ; C5·H^4: A0·K0
-    vpclmulqdq  zmm11, zmm9, [rdi + 832], 0x10      ; C5·H^4: A0·K1
-    vpclmulqdq  zmm12, zmm9, [rdi + 256], 0x01      ; C5·H^4: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 256], 0x11       ; C5·H^4: A1·B1
-    vpternlogq  zmm13, zmm2, zmm4, 0x96             ; C5·H^4: LO += it
-    vpternlogq  zmm14, zmm0, zmm7, 0x96             ; C5·H^4: HI += it
-    vmovdqu64   zmm0, [rsi + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm5                    ; C6·H^3: C
-    vpclmulqdq  zmm2, zmm0, [rdi + 896], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  zmm4, zmm0, [rdi + 896], 0x10       ; C6·H^3: A0·K1
-    vpclmulqdq  zmm7, zmm0, [rdi + 320], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdi + 320], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  zmm13, zmm8, zmm10, 0x96            ; C6·H^3: LO += it
-    vpternlogq  zmm14, zmm3, zmm11, 0x96            ; C6·H^3: HI += it
-    vmovdqu64   zmm3, [rsi + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm5                    ; C7·H^2: C
-    vpclmulqdq  zmm8, zmm3, [rdi + 960], 0x00       ; C7·H^2: A0·K0
-    vpclmulqdq  zmm10, zmm3, [rdi + 960], 0x10      ; C7·H^2: A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdi + 384], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C7·H^2: A1·B1
-    vpternlogq  zmm13, zmm12, zmm2, 0x96            ; C7·H^2: LO += it
-    vpternlogq  zmm14, zmm9, zmm4, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   zmm2, [rsi + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm5                    ; C8·H^1: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 1024], 0x00      ; C8·H^1: A0·K0
-    vpclmulqdq  zmm9, zmm2, [rdi + 1024], 0x10      ; C8·H^1: A0·K1
-    vpclmulqdq  zmm12, zmm2, [rdi + 448], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C8·H^1: A1·B1
-    vpternlogq  zmm13, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
-    vpternlogq  zmm14, zmm0, zmm10, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm0, [rsi + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm5                    ; C2·H^7: C
-    vpclmulqdq  zmm7, zmm0, [rdi + 640], 0x00       ; C2·H^7: A0·K0
-    vpclmulqdq  zmm8, zmm0, [rdi + 640], 0x10       ; C2·H^7: A0·K1
-    vpclmulqdq  zmm10, zmm0, [rdi + 64], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdi + 64], 0x11        ; C2·H^7: A1·B1
-    vpternlogq  zmm13, zmm11, zmm4, 0x96            ; C2·H^7: LO += it
-    vpternlogq  zmm14, zmm3, zmm9, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm3, [rsi]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm5                    ; C1·H^8: C
-    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^8: A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdi + 576], 0x00       ; C1·H^8: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdi + 576], 0x10       ; C1·H^8: A0·K1
-    vpclmulqdq  zmm9, zmm1, [rdi], 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
-    vpternlogq  zmm13, zmm12, zmm7, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm2, zmm8, 0x96             ; C1·H^8: HI += it
-    vpternlogq  zmm13, zmm10, zmm3, 0x96            ; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm0, zmm4, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm0, zmm13, zmm9                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm2, zmm0, zmm6, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm14, zmm1, zmm0, 0x96             ; reduce: + HI
-    vpxorq      zmm0, zmm2, zmm14                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm0, ymm1                    ; reduce: add up the lanes
+    vpclmulqdq  zmm4, zmm23, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpternlogq  zmm28, zmm4, zmm23, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm4, zmm16, zmm5                   ; AES: round 3
+    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm6                  ; C7·H^2: C
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm3, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm16, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vpternlogq  zmm27, zmm23, zmm5, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm20, zmm9                   ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm16, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vpternlogq  zmm28, zmm3, zmm20, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
+    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm20, zmm16, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm21, zmm3, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C2·H^7: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm16, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm3, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm28, zmm10, zmm16, 0x96           ; C2·H^7: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
+    vmovdqu64   zmm16, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
+    vpshufb     zmm16, zmm16, zmm6                  ; C2·H^7: C
+    vaesenc     zmm18, zmm22, zmm11                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm3, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm20, zmm16, [rdi + 768], 0x00     ; C2·H^7: A0·K0
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpternlogq  zmm27, zmm11, zmm20, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
+    vaesenc     zmm11, zmm17, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm17, zmm16, [rdi + 768], 0x10     ; C2·H^7: A0·K1
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vpternlogq  zmm28, zmm3, zmm17, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm16, [rdi + 128], 0x01     ; C2·H^7: A1·B0
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
+    vaesenc     zmm17, zmm18, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm18, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpternlogq  zmm27, zmm12, zmm18, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm16, [rdi + 128], 0x11     ; C2·H^7: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vpternlogq  zmm28, zmm12, zmm13, 0x96           ; C1·H^8: HI += it
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vaesenc     zmm13, zmm17, zmm14                 ; AES: round 9
+    vaesenc     zmm14, zmm0, zmm14                  ; AES: round 9
+    vpxorq      zmm12, zmm27, zmm12                 ; C1·H^8: LO += it
+    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm16, zmm2, zmm0                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 512], zmm16                  ; AES: written
+    vpshufd     zmm0, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm28, zmm3, zmm0, 0x96             ; reduce: + HI
+    vaesenclast zmm3, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
+    vmovdqu64   [rbp + 640], zmm5                   ; AES: written
+    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
+    vpxorq      zmm0, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp + 704], zmm4                   ; AES: written
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vmovdqu64   [rbp + 768], zmm9                   ; AES: written
+    vpclmulqdq  zmm1, zmm12, zmm7, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm10, zmm15, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
+    vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 832], zmm10                  ; AES: written
+    vextracti64x4 ymm11, zmm1, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm12, zmm15, [r9 + 384]            ; AES: k_Nr + text
+    vaesenclast zmm12, zmm13, zmm12                 ; AES: last round: the other text
+    vpxorq      ymm1, ymm1, ymm11                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 896], zmm12                  ; AES: written
+    vextracti64x2 xmm11, ymm1, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm14, zmm8                   ; AES: last round: the other text
+    vpxorq      xmm19, xmm1, xmm11                  ; reduce: add up the lanes
+    vmovdqu8    [rbp + 960]{k1}, zmm8               ; AES: written
+    vmovdqu8    zmm1{k1}{z}, zmm8                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm13, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm2, zmm8, zmm13, 0x96             ; C2: LO += it
+    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm2, zmm5, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm9, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm10, zmm6                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm12, zmm6                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C7: HI += it
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 1088], 0x00      ; C8: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx + 448], 0x01       ; C8: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx + 448], 0x11       ; C8: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C8: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C8: HI += it
+    vpshufb     zmm1, zmm16, zmm6                   ; C
+    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    jmp         .reduce
+.reduce:
+    vpclmulqdq  zmm1, zmm2, zmm7, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
-    add         rsi, 512                            ; reduce
-    sub         r10, 512                            ; reduce
-.tail:
-    cmp         r10, 0x00
-    je          .tag                                ; reduce
-    lea         rcx, [r10 + 15]                     ; reduce
-    and         rcx, -16                            ; reduce
-    lea         rdx, [rdi + 512]                    ; reduce
-    sub         rdx, rcx                            ; reduce: H^m
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x40
-    jae         .tail_first                         ; reduce
-    vpxorq      xmm7, xmm7, xmm7                    ; reduce
-    vpxorq      xmm8, xmm8, xmm8                    ; reduce
-    jmp         .tail_rest                          ; reduce
-.tail_first:
-    vmovdqu64   zmm0, [rsi]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm5                    ; C·H^m: C
-    vpxorq      zmm0, zmm0, zmm1                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm1, zmm0, [rdx + 576], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm2, zmm0, [rdx + 576], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm3, zmm0, [rdx], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm7, zmm1, zmm3                    ; C·H^m: LO += it
-    vpxorq      zmm8, zmm2, zmm0                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r10, 0x40
-    cmp         r10, 0x40
-    jb          .tail_after_block
-.tail_block:
-    vmovdqu64   zmm0, [rsi]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm5                    ; C·H^i: C
-    vpclmulqdq  zmm2, zmm0, [rdx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm7, zmm2, zmm4, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm8, zmm3, zmm0, 0x96              ; C·H^i: HI += it
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r10, 0x40
-    cmp         r10, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         r10, 0x00
-    je          .tail_reduce
-.tail_rest:
-    vpshufb     zmm0, zmm15, zmm5                   ; C
-    vpxorq      zmm0, zmm0, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm1, zmm0, [rdx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm2, zmm0, [rdx + 576], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm3, zmm0, [rdx], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm7, zmm1, zmm3, 0x96              ; C·H^i: LO += it
-    vpternlogq  zmm8, zmm2, zmm0, 0x96              ; C·H^i: HI += it
-.tail_reduce:
-    vpclmulqdq  zmm0, zmm7, zmm6, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm7, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm1, zmm8, zmm0, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
-.tag:
-    shl         r12, 0x03                           ; bits
-    vmovq       xmm0, r12
-    shl         r8, 0x03                            ; bits
-    vmovq       xmm2, r8
-    vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
-    vpxorq      xmm0, xmm1, xmm0                    ; lengths: A = X + lengths
-    vpclmulqdq  xmm1, xmm0, [rdi + 1072], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 1072], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x11       ; lengths: A1·B1
-    vpxorq      xmm1, xmm1, xmm2                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; lengths: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; lengths: + HI
-    vpxorq      xmm0, xmm2, xmm3                    ; lengths: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, xmm5                    ; lengths: as in memory
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, xmm6                    ; as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     vmovdqu64   [rax], xmm0                         ; tag
@@ -3019,10 +5382,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1072], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1072], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 496], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 496], 0x11       ; (X + C)·H: A1·B1
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
     vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
@@ -3042,10 +5405,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1072], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1072], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 496], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 496], 0x11       ; (X + C)·H: A1·B1
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
     vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
@@ -3055,10 +5418,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1072], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1072], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 496], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 496], 0x11       ; (X + C)·H: A1·B1
+    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
     vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
     vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
@@ -3106,63 +5469,63 @@ gcm128_avx512_k_clmul1_x32_short_open:
 .aad_group:
     vmovdqu64   zmm8, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm5                    ; C3·H^6: C
-    vpclmulqdq  zmm18, zmm8, [rdi + 704], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm19, zmm8, [rdi + 704], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm9, zmm8, [rdi + 128], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C3·H^6: A1·B1
+    vpclmulqdq  zmm18, zmm8, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm19, zmm8, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm9, zmm8, [rdi + 192], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^6: A1·B1
     vmovdqu64   zmm10, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm5                  ; C4·H^5: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 768], 0x00     ; C4·H^5: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 768], 0x10     ; C4·H^5: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 192], 0x01     ; C4·H^5: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 192], 0x11     ; C4·H^5: A1·B1
+    vpclmulqdq  zmm11, zmm10, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vmovdqu64   zmm14, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
     vpshufb     zmm14, zmm14, zmm5                  ; C5·H^4: C
-    vpclmulqdq  zmm15, zmm14, [rdi + 832], 0x00     ; C5·H^4: A0·K0
-    vpclmulqdq  zmm16, zmm14, [rdi + 832], 0x10     ; C5·H^4: A0·K1
-    vpclmulqdq  zmm17, zmm14, [rdi + 256], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm14, zmm14, [rdi + 256], 0x11     ; C5·H^4: A1·B1
+    vpclmulqdq  zmm15, zmm14, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm16, zmm14, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm17, zmm14, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm14, zmm14, [rdi + 320], 0x11     ; C5·H^4: A1·B1
     vpternlogq  zmm18, zmm9, zmm11, 0x96            ; C5·H^4: LO += it
     vpternlogq  zmm19, zmm8, zmm12, 0x96            ; C5·H^4: HI += it
     vmovdqu64   zmm8, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm5                    ; C6·H^3: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 896], 0x00       ; C6·H^3: A0·K0
-    vpclmulqdq  zmm11, zmm8, [rdi + 896], 0x10      ; C6·H^3: A0·K1
-    vpclmulqdq  zmm12, zmm8, [rdi + 320], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 320], 0x11       ; C6·H^3: A1·B1
+    vpclmulqdq  zmm9, zmm8, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
+    vpclmulqdq  zmm11, zmm8, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vpclmulqdq  zmm12, zmm8, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 384], 0x11       ; C6·H^3: A1·B1
     vpternlogq  zmm18, zmm13, zmm15, 0x96           ; C6·H^3: LO += it
     vpternlogq  zmm19, zmm10, zmm16, 0x96           ; C6·H^3: HI += it
     vmovdqu64   zmm10, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm5                  ; C7·H^2: C
-    vpclmulqdq  zmm13, zmm10, [rdi + 960], 0x00     ; C7·H^2: A0·K0
-    vpclmulqdq  zmm15, zmm10, [rdi + 960], 0x10     ; C7·H^2: A0·K1
-    vpclmulqdq  zmm16, zmm10, [rdi + 384], 0x01     ; C7·H^2: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 384], 0x11     ; C7·H^2: A1·B1
+    vpclmulqdq  zmm13, zmm10, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vpclmulqdq  zmm15, zmm10, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vpclmulqdq  zmm16, zmm10, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 448], 0x11     ; C7·H^2: A1·B1
     vpternlogq  zmm18, zmm17, zmm9, 0x96            ; C7·H^2: LO += it
     vpternlogq  zmm19, zmm14, zmm11, 0x96           ; C7·H^2: HI += it
     vmovdqu64   zmm9, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
     vpshufb     zmm9, zmm9, zmm5                    ; C8·H^1: C
-    vpclmulqdq  zmm11, zmm9, [rdi + 1024], 0x00     ; C8·H^1: A0·K0
-    vpclmulqdq  zmm14, zmm9, [rdi + 1024], 0x10     ; C8·H^1: A0·K1
-    vpclmulqdq  zmm17, zmm9, [rdi + 448], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 448], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm11, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vpclmulqdq  zmm14, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vpclmulqdq  zmm17, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
     vpternlogq  zmm18, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
     vpternlogq  zmm19, zmm8, zmm15, 0x96            ; C8·H^1: HI += it
     vmovdqu64   zmm8, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm5                    ; C2·H^7: C
-    vpclmulqdq  zmm12, zmm8, [rdi + 640], 0x00      ; C2·H^7: A0·K0
-    vpclmulqdq  zmm13, zmm8, [rdi + 640], 0x10      ; C2·H^7: A0·K1
-    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C2·H^7: A1·B1
+    vpclmulqdq  zmm12, zmm8, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vpclmulqdq  zmm13, zmm8, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  zmm15, zmm8, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^7: A1·B1
     vpternlogq  zmm18, zmm16, zmm11, 0x96           ; C2·H^7: LO += it
     vpternlogq  zmm19, zmm10, zmm14, 0x96           ; C2·H^7: HI += it
     vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm5                  ; C1·H^8: C
     vpxorq      zmm7, zmm10, zmm7                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm10, zmm7, [rdi + 576], 0x00      ; C1·H^8: A0·K0
-    vpclmulqdq  zmm11, zmm7, [rdi + 576], 0x10      ; C1·H^8: A0·K1
-    vpclmulqdq  zmm14, zmm7, [rdi], 0x01            ; C1·H^8: A1·B0
-    vpclmulqdq  zmm7, zmm7, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm10, zmm7, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm11, zmm7, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm14, zmm7, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^8: A1·B1
     vpternlogq  zmm18, zmm17, zmm12, 0x96           ; C1·H^8: LO += it
     vpternlogq  zmm19, zmm9, zmm13, 0x96            ; C1·H^8: HI += it
     vpternlogq  zmm18, zmm15, zmm10, 0x96           ; C1·H^8: LO += it
@@ -3186,20 +5549,19 @@ gcm128_avx512_k_clmul1_x32_short_open:
     je          .aad_absorbed
     lea         r11, [rbp + 15]
     and         r11, -16
-    lea         rbx, [rdi + 512]
+    lea         rbx, [rdi + 576]
     sub         rbx, r11                            ; H^m
     cmp         rbp, 0x40
     jae         .aad_first
     vpxorq      xmm12, xmm12, xmm12
     vpxorq      xmm13, xmm13, xmm13
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
     vmovdqu64   zmm8, [rcx]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm5                    ; C·H^m: C
     vpxorq      zmm7, zmm8, zmm7                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm8, zmm7, [rbx + 576], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm9, zmm7, [rbx + 576], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm8, zmm7, [rbx + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rbx + 640], 0x10       ; C·H^m: A0·K1
     vpclmulqdq  zmm10, zmm7, [rbx], 0x01            ; C·H^m: A1·B0
     vpclmulqdq  zmm7, zmm7, [rbx], 0x11             ; C·H^m: A1·B1
     vpxorq      zmm12, zmm8, zmm10                  ; C·H^m: LO += it
@@ -3214,8 +5576,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
 .aad_block:
     vmovdqu64   zmm8, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm5                    ; C·H^i: C
-    vpclmulqdq  zmm9, zmm8, [rbx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rbx + 576], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm9, zmm8, [rbx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rbx + 640], 0x10      ; C·H^i: A0·K1
     vpclmulqdq  zmm11, zmm8, [rbx], 0x01            ; C·H^i: A1·B0
     vpclmulqdq  zmm8, zmm8, [rbx], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm12, zmm9, zmm11, 0x96            ; C·H^i: LO += it
@@ -3235,8 +5597,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovdqu8    zmm8{k1}{z}, [rcx]                  ; C, zero-padded
     vpshufb     zmm8, zmm8, zmm5                    ; C
     vpxorq      zmm7, zmm8, zmm7                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm8, zmm7, [rbx + 576], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm9, zmm7, [rbx + 576], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm8, zmm7, [rbx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rbx + 640], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  zmm10, zmm7, [rbx], 0x01            ; C·H^i: A1·B0
     vpclmulqdq  zmm7, zmm7, [rbx], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C·H^i: LO += it
@@ -3268,7 +5630,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
     lea         rcx, [r13 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
-    lea         rdx, [rdi + rcx + 480]              ; H^(m+2)
+    lea         rdx, [rdi + rcx + 544]              ; H^(m+2)
     cmp         r13, 0x21
     jae         .short_over_one
     mov         rsi, -1
@@ -3278,36 +5640,36 @@ gcm128_avx512_k_clmul1_x32_short_open:
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_one_lane]
     vshufi64x2  zmm0, zmm8, zmm8, 0x00              ; the lengths in every lane
     vpandq      zmm3, zmm0, [rsi + rcx + 32]        ; in theirs
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
     vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
     vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
     vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
     vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
     vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1232]              ; k_5
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
     vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1248]              ; k_6
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
     vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1264]              ; k_7
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
     vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1280]              ; k_8
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
     vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_9
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
     vaesenc     zmm0, zmm0, zmm1                    ; round 9
     vmovdqu8    zmm1{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1440]              ; k_10
     vpxorq      zmm2, zmm2, zmm1                    ; k_Nr + text
     vaesenclast zmm0, zmm0, zmm2                    ; other text
     vmovdqa64   xmm2, xmm0                          ; E_K(J_0)
     vmovdqu8    [r12 - 16]{k1}, zmm0                ; written
     vpshufb     zmm0, zmm1, zmm5                    ; C
     vpternlogq  zmm3, zmm7, zmm0, 0x96              ; beside it: S, the lengths
-    vpclmulqdq  zmm0, zmm3, [rdx + 576], 0x00       ; A0·K0
-    vpclmulqdq  zmm1, zmm3, [rdx + 576], 0x10       ; A0·K1
+    vpclmulqdq  zmm0, zmm3, [rdx + 640], 0x00       ; A0·K0
+    vpclmulqdq  zmm1, zmm3, [rdx + 640], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm3, [rdx], 0x01             ; A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
     vpxorq      zmm11, zmm0, zmm4                   ; LO += it
@@ -3316,10 +5678,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
 .short_over_one:
     vinserti64x2 ymm1, ymm7, xmm8, 0x01             ; S, lengths: S, the lengths
     vmovdqu64   xmm7, [rdx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm8, [rdi + 496]                   ; S, lengths: H
+    vmovdqu64   xmm8, [rdi + 560]                   ; S, lengths: H
     vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; S, lengths: both
-    vmovdqu64   xmm8, [rdx + 576]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm9, [rdi + 1072]                  ; S, lengths: H
+    vmovdqu64   xmm8, [rdx + 640]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm9, [rdi + 1200]                  ; S, lengths: H
     vinserti64x2 ymm8, ymm8, xmm9, 0x01             ; S, lengths: both
     vpclmulqdq  ymm9, ymm1, ymm8, 0x00              ; S, lengths: A0·K0
     vpclmulqdq  ymm8, ymm1, ymm8, 0x10              ; S, lengths: A0·K1
@@ -3333,45 +5695,45 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rcx, -1
     bzhi        rcx, rcx, r13
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
     vpxorq      zmm1, zmm2, zmm0                    ; + k_0
     vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm2, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_1
     vaesenc     zmm1, zmm1, zmm2                    ; round 1
     vaesenc     zmm0, zmm0, zmm2                    ; round 1
-    vbroadcasti64x2 zmm2, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_2
     vaesenc     zmm1, zmm1, zmm2                    ; round 2
     vaesenc     zmm0, zmm0, zmm2                    ; round 2
-    vbroadcasti64x2 zmm2, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_3
     vaesenc     zmm1, zmm1, zmm2                    ; round 3
     vaesenc     zmm0, zmm0, zmm2                    ; round 3
-    vbroadcasti64x2 zmm2, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_4
     vaesenc     zmm1, zmm1, zmm2                    ; round 4
     vaesenc     zmm0, zmm0, zmm2                    ; round 4
-    vbroadcasti64x2 zmm2, [rdi + 1232]              ; k_5
+    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_5
     vaesenc     zmm1, zmm1, zmm2                    ; round 5
     vaesenc     zmm0, zmm0, zmm2                    ; round 5
-    vbroadcasti64x2 zmm2, [rdi + 1248]              ; k_6
+    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_6
     vaesenc     zmm1, zmm1, zmm2                    ; round 6
     vaesenc     zmm0, zmm0, zmm2                    ; round 6
-    vbroadcasti64x2 zmm2, [rdi + 1264]              ; k_7
+    vbroadcasti64x2 zmm2, [rdi + 1392]              ; k_7
     vaesenc     zmm1, zmm1, zmm2                    ; round 7
     vaesenc     zmm0, zmm0, zmm2                    ; round 7
-    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_8
+    vbroadcasti64x2 zmm2, [rdi + 1408]              ; k_8
     vaesenc     zmm1, zmm1, zmm2                    ; round 8
     vaesenc     zmm0, zmm0, zmm2                    ; round 8
-    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_9
+    vbroadcasti64x2 zmm2, [rdi + 1424]              ; k_9
     vaesenc     zmm1, zmm1, zmm2                    ; round 9
     vaesenc     zmm0, zmm0, zmm2                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_10
+    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
     vaesenclast zmm2, zmm0, zmm3                    ; E_K(J_0)
     vmovdqu8    zmm0{k1}{z}, [r9]                   ; text, zero-padded
     vpxorq      zmm3, zmm3, zmm0                    ; k_Nr + text
     vaesenclast zmm1, zmm1, zmm3                    ; other text
     vmovdqu8    [r12]{k1}, zmm1                     ; written
     vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
@@ -3385,55 +5747,55 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
     vpxorq      zmm1, zmm2, zmm0                    ; + k_0
     vpxorq      zmm2, zmm3, zmm0                    ; + k_0
     vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
     vaesenc     zmm1, zmm1, zmm3                    ; round 1
     vaesenc     zmm2, zmm2, zmm3                    ; round 1
     vaesenc     zmm0, zmm0, zmm3                    ; round 1
-    vbroadcasti64x2 zmm3, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_2
     vaesenc     zmm1, zmm1, zmm3                    ; round 2
     vaesenc     zmm2, zmm2, zmm3                    ; round 2
     vaesenc     zmm0, zmm0, zmm3                    ; round 2
-    vbroadcasti64x2 zmm3, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm3, [rdi + 1328]              ; k_3
     vaesenc     zmm1, zmm1, zmm3                    ; round 3
     vaesenc     zmm2, zmm2, zmm3                    ; round 3
     vaesenc     zmm0, zmm0, zmm3                    ; round 3
-    vbroadcasti64x2 zmm3, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm3, [rdi + 1344]              ; k_4
     vaesenc     zmm1, zmm1, zmm3                    ; round 4
     vaesenc     zmm2, zmm2, zmm3                    ; round 4
     vaesenc     zmm0, zmm0, zmm3                    ; round 4
-    vbroadcasti64x2 zmm3, [rdi + 1232]              ; k_5
+    vbroadcasti64x2 zmm3, [rdi + 1360]              ; k_5
     vaesenc     zmm1, zmm1, zmm3                    ; round 5
     vaesenc     zmm2, zmm2, zmm3                    ; round 5
     vaesenc     zmm0, zmm0, zmm3                    ; round 5
-    vbroadcasti64x2 zmm3, [rdi + 1248]              ; k_6
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_6
     vaesenc     zmm1, zmm1, zmm3                    ; round 6
     vaesenc     zmm2, zmm2, zmm3                    ; round 6
     vaesenc     zmm0, zmm0, zmm3                    ; round 6
-    vbroadcasti64x2 zmm3, [rdi + 1264]              ; k_7
+    vbroadcasti64x2 zmm3, [rdi + 1392]              ; k_7
     vaesenc     zmm1, zmm1, zmm3                    ; round 7
     vaesenc     zmm2, zmm2, zmm3                    ; round 7
     vaesenc     zmm0, zmm0, zmm3                    ; round 7
-    vbroadcasti64x2 zmm3, [rdi + 1280]              ; k_8
+    vbroadcasti64x2 zmm3, [rdi + 1408]              ; k_8
     vaesenc     zmm1, zmm1, zmm3                    ; round 8
     vaesenc     zmm2, zmm2, zmm3                    ; round 8
     vaesenc     zmm0, zmm0, zmm3                    ; round 8
-    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_9
+    vbroadcasti64x2 zmm3, [rdi + 1424]              ; k_9
     vaesenc     zmm1, zmm1, zmm3                    ; round 9
     vaesenc     zmm4, zmm2, zmm3                    ; round 9
     vaesenc     zmm0, zmm0, zmm3                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_10
+    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
     vaesenclast zmm2, zmm0, zmm3                    ; E_K(J_0)
     vmovdqu64   zmm0, [r9]                          ; text
     vpxorq      zmm7, zmm3, zmm0                    ; k_Nr + text
     vaesenclast zmm1, zmm1, zmm7                    ; other text
     vmovdqu64   [r12], zmm1                         ; written
     vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm1, zmm8, 0x96             ; LO += it
@@ -3443,8 +5805,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenclast zmm1, zmm4, zmm1                    ; other text
     vmovdqu8    [r12 + 64]{k1}, zmm1                ; written
     vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm1, zmm0, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
@@ -3457,65 +5819,65 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1152]              ; k_0
+    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
     vpxorq      zmm1, zmm2, zmm0                    ; + k_0
     vpxorq      zmm2, zmm3, zmm0                    ; + k_0
     vpxorq      zmm3, zmm4, zmm0                    ; + k_0
     vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm4, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_1
     vaesenc     zmm1, zmm1, zmm4                    ; round 1
     vaesenc     zmm2, zmm2, zmm4                    ; round 1
     vaesenc     zmm3, zmm3, zmm4                    ; round 1
     vaesenc     zmm0, zmm0, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
     vaesenc     zmm1, zmm1, zmm4                    ; round 2
     vaesenc     zmm2, zmm2, zmm4                    ; round 2
     vaesenc     zmm3, zmm3, zmm4                    ; round 2
     vaesenc     zmm0, zmm0, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_3
     vaesenc     zmm1, zmm1, zmm4                    ; round 3
     vaesenc     zmm2, zmm2, zmm4                    ; round 3
     vaesenc     zmm3, zmm3, zmm4                    ; round 3
     vaesenc     zmm0, zmm0, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_4
     vaesenc     zmm1, zmm1, zmm4                    ; round 4
     vaesenc     zmm2, zmm2, zmm4                    ; round 4
     vaesenc     zmm3, zmm3, zmm4                    ; round 4
     vaesenc     zmm0, zmm0, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 1232]              ; k_5
+    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_5
     vaesenc     zmm1, zmm1, zmm4                    ; round 5
     vaesenc     zmm2, zmm2, zmm4                    ; round 5
     vaesenc     zmm3, zmm3, zmm4                    ; round 5
     vaesenc     zmm0, zmm0, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 1248]              ; k_6
+    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_6
     vaesenc     zmm1, zmm1, zmm4                    ; round 6
     vaesenc     zmm2, zmm2, zmm4                    ; round 6
     vaesenc     zmm3, zmm3, zmm4                    ; round 6
     vaesenc     zmm0, zmm0, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1264]              ; k_7
+    vbroadcasti64x2 zmm4, [rdi + 1392]              ; k_7
     vaesenc     zmm1, zmm1, zmm4                    ; round 7
     vaesenc     zmm2, zmm2, zmm4                    ; round 7
     vaesenc     zmm3, zmm3, zmm4                    ; round 7
     vaesenc     zmm0, zmm0, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1280]              ; k_8
+    vbroadcasti64x2 zmm4, [rdi + 1408]              ; k_8
     vaesenc     zmm1, zmm1, zmm4                    ; round 8
     vaesenc     zmm2, zmm2, zmm4                    ; round 8
     vaesenc     zmm3, zmm3, zmm4                    ; round 8
     vaesenc     zmm0, zmm0, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_9
+    vbroadcasti64x2 zmm4, [rdi + 1424]              ; k_9
     vaesenc     zmm1, zmm1, zmm4                    ; round 9
     vaesenc     zmm7, zmm2, zmm4                    ; round 9
     vaesenc     zmm3, zmm3, zmm4                    ; round 9
     vaesenc     zmm0, zmm0, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_10
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
     vaesenclast zmm2, zmm0, zmm4                    ; E_K(J_0)
     vmovdqu64   zmm0, [r9]                          ; text
     vpxorq      zmm8, zmm4, zmm0                    ; k_Nr + text
     vaesenclast zmm1, zmm1, zmm8                    ; other text
     vmovdqu64   [r12], zmm1                         ; written
     vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm0, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm9, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm1, zmm9, 0x96             ; LO += it
@@ -3525,8 +5887,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenclast zmm1, zmm7, zmm1                    ; other text
     vmovdqu64   [r12 + 64], zmm1                    ; written
     vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm1, zmm0, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm0, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm0, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm1, zmm8, 0x96             ; LO += it
@@ -3536,8 +5898,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenclast zmm1, zmm3, zmm1                    ; other text
     vmovdqu8    [r12 + 128]{k1}, zmm1               ; written
     vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm1, zmm0, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
@@ -3549,75 +5911,75 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm1, [rdi + 1152]              ; k_0
+    vbroadcasti64x2 zmm1, [rdi + 1280]              ; k_0
     vpxorq      zmm2, zmm2, zmm1                    ; + k_0
     vpxorq      zmm3, zmm3, zmm1                    ; + k_0
     vpxorq      zmm4, zmm4, zmm1                    ; + k_0
     vpxorq      zmm0, zmm0, zmm1                    ; + k_0
     vpxorq      zmm1, zmm20, zmm1                   ; + k_0
-    vbroadcasti64x2 zmm7, [rdi + 1168]              ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_1
     vaesenc     zmm2, zmm2, zmm7                    ; round 1
     vaesenc     zmm3, zmm3, zmm7                    ; round 1
     vaesenc     zmm4, zmm4, zmm7                    ; round 1
     vaesenc     zmm0, zmm0, zmm7                    ; round 1
     vaesenc     zmm1, zmm1, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 1184]              ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_2
     vaesenc     zmm2, zmm2, zmm7                    ; round 2
     vaesenc     zmm3, zmm3, zmm7                    ; round 2
     vaesenc     zmm4, zmm4, zmm7                    ; round 2
     vaesenc     zmm0, zmm0, zmm7                    ; round 2
     vaesenc     zmm1, zmm1, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
+    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_3
     vaesenc     zmm2, zmm2, zmm7                    ; round 3
     vaesenc     zmm3, zmm3, zmm7                    ; round 3
     vaesenc     zmm4, zmm4, zmm7                    ; round 3
     vaesenc     zmm0, zmm0, zmm7                    ; round 3
     vaesenc     zmm1, zmm1, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 1216]              ; k_4
+    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_4
     vaesenc     zmm2, zmm2, zmm7                    ; round 4
     vaesenc     zmm3, zmm3, zmm7                    ; round 4
     vaesenc     zmm4, zmm4, zmm7                    ; round 4
     vaesenc     zmm0, zmm0, zmm7                    ; round 4
     vaesenc     zmm1, zmm1, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 1232]              ; k_5
+    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_5
     vaesenc     zmm2, zmm2, zmm7                    ; round 5
     vaesenc     zmm3, zmm3, zmm7                    ; round 5
     vaesenc     zmm4, zmm4, zmm7                    ; round 5
     vaesenc     zmm0, zmm0, zmm7                    ; round 5
     vaesenc     zmm1, zmm1, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 1248]              ; k_6
+    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_6
     vaesenc     zmm2, zmm2, zmm7                    ; round 6
     vaesenc     zmm3, zmm3, zmm7                    ; round 6
     vaesenc     zmm4, zmm4, zmm7                    ; round 6
     vaesenc     zmm0, zmm0, zmm7                    ; round 6
     vaesenc     zmm1, zmm1, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1264]              ; k_7
+    vbroadcasti64x2 zmm7, [rdi + 1392]              ; k_7
     vaesenc     zmm2, zmm2, zmm7                    ; round 7
     vaesenc     zmm3, zmm3, zmm7                    ; round 7
     vaesenc     zmm4, zmm4, zmm7                    ; round 7
     vaesenc     zmm0, zmm0, zmm7                    ; round 7
     vaesenc     zmm1, zmm1, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1280]              ; k_8
+    vbroadcasti64x2 zmm7, [rdi + 1408]              ; k_8
     vaesenc     zmm2, zmm2, zmm7                    ; round 8
     vaesenc     zmm3, zmm3, zmm7                    ; round 8
     vaesenc     zmm4, zmm4, zmm7                    ; round 8
     vaesenc     zmm0, zmm0, zmm7                    ; round 8
     vaesenc     zmm1, zmm1, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_9
+    vbroadcasti64x2 zmm7, [rdi + 1424]              ; k_9
     vaesenc     zmm8, zmm2, zmm7                    ; round 9
     vaesenc     zmm3, zmm3, zmm7                    ; round 9
     vaesenc     zmm4, zmm4, zmm7                    ; round 9
     vaesenc     zmm0, zmm0, zmm7                    ; round 9
     vaesenc     zmm1, zmm1, zmm7                    ; round 9
-    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_10
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
     vaesenclast zmm2, zmm1, zmm7                    ; E_K(J_0)
     vmovdqu64   zmm1, [r9]                          ; text
     vpxorq      zmm9, zmm7, zmm1                    ; k_Nr + text
     vaesenclast zmm8, zmm8, zmm9                    ; other text
     vmovdqu64   [r12], zmm8                         ; written
     vpshufb     zmm1, zmm1, zmm5                    ; C
-    vpclmulqdq  zmm8, zmm1, [rdx + 592], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm1, [rdx + 592], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm1, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm9, zmm1, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm10, zmm1, [rdx + 16], 0x01       ; A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx + 16], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
@@ -3627,8 +5989,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenclast zmm3, zmm3, zmm8                    ; other text
     vmovdqu64   [r12 + 64], zmm3                    ; written
     vpshufb     zmm1, zmm1, zmm5                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm1, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm3, zmm1, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm1, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm9, zmm1, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm3, zmm9, 0x96             ; LO += it
@@ -3638,8 +6000,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenclast zmm3, zmm4, zmm3                    ; other text
     vmovdqu64   [r12 + 128], zmm3                   ; written
     vpshufb     zmm1, zmm1, zmm5                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm3, zmm1, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm4, zmm1, [rdx + 784], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm1, [rdx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx + 144], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm3, zmm8, 0x96             ; LO += it
@@ -3649,8 +6011,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenclast zmm0, zmm0, zmm3                    ; other text
     vmovdqu8    [r12 + 192]{k1}, zmm0               ; written
     vpshufb     zmm0, zmm1, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 784], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm1, zmm0, [rdx + 848], 0x00       ; A0·K0
+    vpclmulqdq  zmm3, zmm0, [rdx + 848], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 208], 0x01       ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 208], 0x11       ; A1·B1
     vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
@@ -3667,35 +6029,35 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpxorq      xmm0, xmm0, xmm2                    ; the tag
     jmp         .wanted
 .long:
-    vmovdqu64   xmm0, [rdi + 1152]                  ; E_K(J_0): k_0
+    vmovdqu64   xmm0, [rdi + 1280]                  ; E_K(J_0): k_0
     vpxorq      xmm0, xmm20, xmm0                   ; E_K(J_0): + k_0
-    vmovdqu64   xmm1, [rdi + 1168]                  ; E_K(J_0): k_1
+    vmovdqu64   xmm1, [rdi + 1296]                  ; E_K(J_0): k_1
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 1
-    vmovdqu64   xmm1, [rdi + 1184]                  ; E_K(J_0): k_2
+    vmovdqu64   xmm1, [rdi + 1312]                  ; E_K(J_0): k_2
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 2
-    vmovdqu64   xmm1, [rdi + 1200]                  ; E_K(J_0): k_3
+    vmovdqu64   xmm1, [rdi + 1328]                  ; E_K(J_0): k_3
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 3
-    vmovdqu64   xmm1, [rdi + 1216]                  ; E_K(J_0): k_4
+    vmovdqu64   xmm1, [rdi + 1344]                  ; E_K(J_0): k_4
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 4
-    vmovdqu64   xmm1, [rdi + 1232]                  ; E_K(J_0): k_5
+    vmovdqu64   xmm1, [rdi + 1360]                  ; E_K(J_0): k_5
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 5
-    vmovdqu64   xmm1, [rdi + 1248]                  ; E_K(J_0): k_6
+    vmovdqu64   xmm1, [rdi + 1376]                  ; E_K(J_0): k_6
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 6
-    vmovdqu64   xmm1, [rdi + 1264]                  ; E_K(J_0): k_7
+    vmovdqu64   xmm1, [rdi + 1392]                  ; E_K(J_0): k_7
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 7
-    vmovdqu64   xmm1, [rdi + 1280]                  ; E_K(J_0): k_8
+    vmovdqu64   xmm1, [rdi + 1408]                  ; E_K(J_0): k_8
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 8
-    vmovdqu64   xmm1, [rdi + 1296]                  ; E_K(J_0): k_9
+    vmovdqu64   xmm1, [rdi + 1424]                  ; E_K(J_0): k_9
     vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 9
-    vmovdqu64   xmm1, [rdi + 1312]                  ; E_K(J_0): k_10
+    vmovdqu64   xmm1, [rdi + 1440]                  ; E_K(J_0): k_10
     vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0): last round
     vmovdqu64   [rsp], xmm0                         ; E_K(J_0), put aside
     vpshufb     zmm0, zmm20, zmm5                   ; counter, last word first
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
-    vpclmulqdq  xmm1, xmm7, [rdi + 1072], 0x00      ; A0·K0
-    vpclmulqdq  xmm4, xmm7, [rdi + 1072], 0x10      ; A0·K1
-    vpclmulqdq  xmm2, xmm7, [rdi + 496], 0x01       ; A1·B0
-    vpclmulqdq  xmm3, xmm7, [rdi + 496], 0x11       ; A1·B1
+    vpclmulqdq  xmm1, xmm7, [rdi + 1200], 0x00      ; A0·K0
+    vpclmulqdq  xmm4, xmm7, [rdi + 1200], 0x10      ; A0·K1
+    vpclmulqdq  xmm2, xmm7, [rdi + 560], 0x01       ; A1·B0
+    vpclmulqdq  xmm3, xmm7, [rdi + 560], 0x11       ; A1·B1
     vpxorq      xmm1, xmm1, xmm2                    ; LO += it
     vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
@@ -3703,17 +6065,17 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpxorq      xmm1, xmm2, xmm4                    ; RES = fold(LO) + HI
     mov         rbp, r13
     mov         rbx, r12
-    vbroadcasti64x2 zmm2, [rdi + 1152]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1168]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1184]              ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 1200]              ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 1216]              ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 1232]              ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 1248]             ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 1264]             ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 1280]             ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 1296]             ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 1312]             ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 1344]              ; k_4
+    vbroadcasti64x2 zmm9, [rdi + 1360]              ; k_5
+    vbroadcasti64x2 zmm10, [rdi + 1376]             ; k_6
+    vbroadcasti64x2 zmm11, [rdi + 1392]             ; k_7
+    vbroadcasti64x2 zmm12, [rdi + 1408]             ; k_8
+    vbroadcasti64x2 zmm13, [rdi + 1424]             ; k_9
+    vbroadcasti64x2 zmm14, [rdi + 1440]             ; k_10
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 512
     jb          .rest
@@ -3721,7 +6083,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
     vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
     vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
     vmovdqu64   zmm19, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
@@ -3734,22 +6096,22 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpaddd      zmm23, zmm0, zmm15                  ; AES: 12 blocks ahead
     vpshufb     zmm22, zmm22, zmm5                  ; C4·H^5: C
     vpshufb     zmm23, zmm23, zmm5                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm19, [rdi + 704], 0x00     ; C3·H^6: A0·K0
+    vpclmulqdq  zmm30, zmm19, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vpaddd      zmm24, zmm0, zmm16                  ; AES: 16 blocks ahead
     vpshufb     zmm24, zmm24, zmm5                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm19, [rdi + 128], 0x01     ; C3·H^6: A1·B0
+    vpclmulqdq  zmm25, zmm19, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vpaddd      zmm26, zmm0, zmm17                  ; AES: 20 blocks ahead
     vpshufb     zmm26, zmm26, zmm5                  ; AES: counter block
-    vpclmulqdq  zmm27, zmm22, [rdi + 768], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm27, zmm22, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpaddd      zmm28, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
     vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^4: LO += it
     vpshufb     zmm25, zmm28, zmm5                  ; AES: counter block
     vpaddd      zmm27, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm31, zmm19, [rdi + 704], 0x10     ; C3·H^6: A0·K1
+    vpclmulqdq  zmm31, zmm19, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vpshufb     zmm27, zmm27, zmm5                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm19, zmm19, [rdi + 128], 0x11     ; C3·H^6: A1·B1
-    vpclmulqdq  zmm28, zmm22, [rdi + 768], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm28, zmm22, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
     vpternlogq  zmm31, zmm19, zmm28, 0x96           ; C5·H^4: HI += it
@@ -3760,18 +6122,18 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpshufb     zmm23, zmm23, zmm5                  ; C5·H^4: C
     vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
     vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm22, [rdi + 192], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
     vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm29, zmm23, [rdi + 832], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm29, zmm23, [rdi + 960], 0x00     ; C5·H^4: A0·K0
     vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm22, [rdi + 192], 0x11     ; C4·H^5: A1·B1
+    vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
     vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm23, [rdi + 832], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm28, zmm23, [rdi + 960], 0x10     ; C5·H^4: A0·K1
     vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
     vpternlogq  zmm31, zmm22, zmm28, 0x96           ; C6·H^3: HI += it
     vaesenc     zmm22, zmm27, zmm3                  ; AES: round 1
@@ -3781,18 +6143,18 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
     vpshufb     zmm27, zmm27, zmm5                  ; C6·H^3: C
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm23, [rdi + 256], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm28, zmm23, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
     vaesenc     zmm26, zmm26, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm29, zmm27, [rdi + 896], 0x00     ; C6·H^3: A0·K0
+    vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
     vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C7·H^2: LO += it
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm23, [rdi + 256], 0x11     ; C5·H^4: A1·B1
+    vpclmulqdq  zmm23, zmm23, [rdi + 320], 0x11     ; C5·H^4: A1·B1
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm28, zmm27, [rdi + 896], 0x10     ; C6·H^3: A0·K1
+    vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
     vpternlogq  zmm31, zmm23, zmm28, 0x96           ; C7·H^2: HI += it
@@ -3803,17 +6165,17 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpshufb     zmm26, zmm26, zmm5                  ; C7·H^2: C
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm27, [rdi + 320], 0x01     ; C6·H^3: A1·B0
+    vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C6·H^3: A1·B0
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm29, zmm26, [rdi + 960], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm29, zmm26, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
     vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm27, zmm27, [rdi + 320], 0x11     ; C6·H^3: A1·B1
+    vpclmulqdq  zmm27, zmm27, [rdi + 384], 0x11     ; C6·H^3: A1·B1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm28, zmm26, [rdi + 960], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm28, zmm26, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: HI += it
@@ -3824,17 +6186,17 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpshufb     zmm27, zmm27, zmm5                  ; C8·H^1: C
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm28, zmm26, [rdi + 384], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C8·H^1: A0·K0
+    vpclmulqdq  zmm29, zmm27, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^7: LO += it
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm26, zmm26, [rdi + 384], 0x11     ; C7·H^2: A1·B1
+    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7·H^2: A1·B1
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C8·H^1: A0·K1
+    vpclmulqdq  zmm28, zmm27, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C2·H^7: HI += it
@@ -3845,18 +6207,18 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpshufb     zmm26, zmm26, zmm5                  ; C2·H^7: C
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm28, zmm27, [rdi + 448], 0x01     ; C8·H^1: A1·B0
+    vpclmulqdq  zmm28, zmm27, [rdi + 512], 0x01     ; C8·H^1: A1·B0
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm29, zmm26, [rdi + 640], 0x00     ; C2·H^7: A0·K0
+    vpclmulqdq  zmm29, zmm26, [rdi + 768], 0x00     ; C2·H^7: A0·K0
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm27, zmm27, [rdi + 448], 0x11     ; C8·H^1: A1·B1
+    vpclmulqdq  zmm27, zmm27, [rdi + 512], 0x11     ; C8·H^1: A1·B1
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm28, zmm26, [rdi + 640], 0x10     ; C2·H^7: A0·K1
+    vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^8: HI += it
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
@@ -3869,28 +6231,28 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpxorq      zmm1, zmm27, zmm1                   ; C1·H^8: A = X + C
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm26, [rdi + 64], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm27, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm1, [rdi + 576], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm28, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm26, zmm26, [rdi + 64], 0x11      ; C2·H^7: A1·B1
+    vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2·H^7: A1·B1
     vpxorq      zmm27, zmm14, [r9]                  ; AES: k_Nr + text
     vaesenclast zmm18, zmm18, zmm27                 ; AES: last round: the other text
-    vpclmulqdq  zmm27, zmm1, [rdi + 576], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm27, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
     vmovdqu64   [rbx], zmm18                        ; AES: written
     vpternlogq  zmm31, zmm26, zmm27, 0x96           ; C1·H^8: HI += it
     vpxorq      zmm18, zmm14, [r9 + 64]             ; AES: k_Nr + text
     vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm1, [rdi], 0x01            ; C1·H^8: A1·B0
+    vpclmulqdq  zmm20, zmm1, [rdi + 64], 0x01       ; C1·H^8: A1·B0
     vmovdqu64   [rbx + 64], zmm18                   ; AES: written
     vpxorq      zmm18, zmm14, [r9 + 128]            ; AES: k_Nr + text
     vpxorq      zmm20, zmm30, zmm20                 ; C1·H^8: LO += it
     vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^8: A1·B1
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
     vmovdqu64   [rbx + 128], zmm18                  ; AES: written
     vpxorq      zmm18, zmm14, [r9 + 192]            ; AES: k_Nr + text
     vpshufd     zmm19, zmm20, 0x4e                  ; reduce: (LO1, LO0)
@@ -3928,7 +6290,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         r11, rbp
     lea         rcx, [r11 + 15]
     and         rcx, -16
-    lea         rdx, [rdi + 512]
+    lea         rdx, [rdi + 576]
     sub         rdx, rcx                            ; H^m
     cmp         r11, 0x40
     jae         .tail_first
@@ -3939,8 +6301,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovdqu64   zmm15, [rsi]                        ; C·H^m: C, bytes as in memory
     vpshufb     zmm15, zmm15, zmm5                  ; C·H^m: C
     vpxorq      zmm1, zmm15, zmm1                   ; C·H^m: A = X + C
-    vpclmulqdq  zmm15, zmm1, [rdx + 576], 0x00      ; C·H^m: A0·K0
-    vpclmulqdq  zmm16, zmm1, [rdx + 576], 0x10      ; C·H^m: A0·K1
+    vpclmulqdq  zmm15, zmm1, [rdx + 640], 0x00      ; C·H^m: A0·K0
+    vpclmulqdq  zmm16, zmm1, [rdx + 640], 0x10      ; C·H^m: A0·K1
     vpclmulqdq  zmm17, zmm1, [rdx], 0x01            ; C·H^m: A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C·H^m: A1·B1
     vpxorq      zmm19, zmm15, zmm17                 ; C·H^m: LO += it
@@ -3955,8 +6317,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
 .tail_block:
     vmovdqu64   zmm15, [rsi]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm15, zmm15, zmm5                  ; C·H^i: C
-    vpclmulqdq  zmm16, zmm15, [rdx + 576], 0x00     ; C·H^i: A0·K0
-    vpclmulqdq  zmm17, zmm15, [rdx + 576], 0x10     ; C·H^i: A0·K1
+    vpclmulqdq  zmm16, zmm15, [rdx + 640], 0x00     ; C·H^i: A0·K0
+    vpclmulqdq  zmm17, zmm15, [rdx + 640], 0x10     ; C·H^i: A0·K1
     vpclmulqdq  zmm18, zmm15, [rdx], 0x01           ; C·H^i: A1·B0
     vpclmulqdq  zmm15, zmm15, [rdx], 0x11           ; C·H^i: A1·B1
     vpternlogq  zmm19, zmm16, zmm18, 0x96           ; C·H^i: LO += it
@@ -3976,8 +6338,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovdqu8    zmm15{k1}{z}, [rsi]                 ; C, zero-padded
     vpshufb     zmm15, zmm15, zmm5                  ; C
     vpxorq      zmm1, zmm15, zmm1                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm15, zmm1, [rdx + 576], 0x00      ; C·H^i: A0·K0
-    vpclmulqdq  zmm16, zmm1, [rdx + 576], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm15, zmm1, [rdx + 640], 0x00      ; C·H^i: A0·K0
+    vpclmulqdq  zmm16, zmm1, [rdx + 640], 0x10      ; C·H^i: A0·K1
     vpclmulqdq  zmm17, zmm1, [rdx], 0x01            ; C·H^i: A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C·H^i: A1·B1
     vpternlogq  zmm19, zmm15, zmm17, 0x96           ; C·H^i: LO += it
@@ -4147,10 +6509,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovq       xmm2, r8
     vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
     vpxorq      xmm0, xmm1, xmm0                    ; lengths: A = X + lengths
-    vpclmulqdq  xmm1, xmm0, [rdi + 1072], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 1072], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 496], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 496], 0x11       ; lengths: A1·B1
+    vpclmulqdq  xmm1, xmm0, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm3, xmm0, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm2, xmm0, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpclmulqdq  xmm0, xmm0, [rdi + 560], 0x11       ; lengths: A1·B1
     vpxorq      xmm1, xmm1, xmm2                    ; lengths: LO += it
     vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; lengths: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)

@@ -13,8 +13,8 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      201 instructions: clmul 25, load 8, other 93, shuffle 19, store 8, xor 48
 ;
-; ctx        1840 bytes, at any address; best aligned to 64; written by init only
-;            16 bytes a power, H^32 first: C1 from byte 0, C2 from byte 576, R from byte 1152; round keys from byte 1664
+; ctx        2032 bytes, at any address; best aligned to 64; written by init only
+;            16 bytes a power, H^36 first: C1 from byte 0, C2 from byte 640, R from byte 1280; round keys from byte 1856
 ;            It holds no address: a copy of its bytes is as good.
 ; key        16 bytes, any alignment
 ; counter, x 16 bytes, any alignment, byte order of SP 800-38D
@@ -78,6 +78,9 @@ align 16
 gcm128_avx512_winograd_clmul1_x32_wipe_lane_numbers_from_1:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
+gcm128_avx512_winograd_clmul1_x32_wipe_one:
+    db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+align 16
 gcm128_avx512_winograd_clmul1_x32_wipe_rcon_1:
     db 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00
 align 16
@@ -91,7 +94,7 @@ section .text
 
 ; void gcm128_avx512_winograd_clmul1_x32_wipe_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13, rax rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx
 ;   no secret remains in registers or on the stack
 global gcm128_avx512_winograd_clmul1_x32_wipe_init:function (gcm128_avx512_winograd_clmul1_x32_wipe_init.end - gcm128_avx512_winograd_clmul1_x32_wipe_init)
 align 32
@@ -99,17 +102,17 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     endbr64
     vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_fold_q]  ; fold_q
     vpxorq      xmm1, xmm1, xmm1                    ; keys past H^1
-    vmovdqu64   [rdi + 512], zmm1                   ; zeros
-    vmovdqu64   [rdi + 1088], zmm1                  ; zeros
+    vmovdqu64   [rdi + 576], zmm1                   ; zeros
+    vmovdqu64   [rdi + 1216], zmm1                  ; zeros
     vmovdqu64   xmm1, [rsi]                         ; k_0
-    vmovdqu64   [rdi + 1664], xmm1                  ; k_0
+    vmovdqu64   [rdi + 1856], xmm1                  ; k_0
     vpshufb     xmm2, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
     vaesenclast xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm3, xmm1, 0x04
     vpxorq      xmm4, xmm1, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1680], xmm4                  ; k_1
+    vmovdqu64   [rdi + 1872], xmm4                  ; k_1
     vaesenc     xmm1, xmm1, xmm4                    ; H: round 1
     vmovdqu64   xmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rcon_1]  ; rcon_1
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
@@ -119,7 +122,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm5, xmm4, xmm5                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1696], xmm5                  ; k_2
+    vmovdqu64   [rdi + 1888], xmm5                  ; k_2
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 2
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
@@ -128,7 +131,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1712], xmm5                  ; k_3
+    vmovdqu64   [rdi + 1904], xmm5                  ; k_3
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 3
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
@@ -137,7 +140,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1728], xmm5                  ; k_4
+    vmovdqu64   [rdi + 1920], xmm5                  ; k_4
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 4
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
@@ -146,7 +149,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1744], xmm5                  ; k_5
+    vmovdqu64   [rdi + 1936], xmm5                  ; k_5
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 5
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
@@ -155,7 +158,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1760], xmm5                  ; k_6
+    vmovdqu64   [rdi + 1952], xmm5                  ; k_6
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 6
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
@@ -164,7 +167,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm5, xmm5, xmm4                    ; w_i + w_(i-1)
     vpslldq     xmm4, xmm5, 0x08
     vpternlogq  xmm5, xmm4, xmm3, 0x96              ; the next words
-    vmovdqu64   [rdi + 1776], xmm5                  ; k_7
+    vmovdqu64   [rdi + 1968], xmm5                  ; k_7
     vaesenc     xmm1, xmm1, xmm5                    ; H: round 7
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
     vpshufb     xmm3, xmm5, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
@@ -173,7 +176,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm4, xmm5, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1792], xmm4                  ; k_8
+    vmovdqu64   [rdi + 1984], xmm4                  ; k_8
     vaesenc     xmm1, xmm1, xmm4                    ; H: round 8
     vpshufb     xmm2, xmm4, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rotated_word_3]  ; RotWord
     vaesenclast xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rcon_9]  ; SubWord + Rcon
@@ -181,7 +184,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm4, xmm4, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1808], xmm4                  ; k_9
+    vmovdqu64   [rdi + 2000], xmm4                  ; k_9
     vaesenc     xmm1, xmm1, xmm4                    ; H: round 9
     vmovdqu64   xmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_rcon_9]  ; rcon_9
     vpsllq      xmm2, xmm2, 0x01                    ; Rcon
@@ -191,7 +194,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      xmm4, xmm4, xmm3                    ; w_i + w_(i-1)
     vpslldq     xmm3, xmm4, 0x08
     vpternlogq  xmm4, xmm3, xmm2, 0x96              ; the next words
-    vmovdqu64   [rdi + 1824], xmm4                  ; k_10
+    vmovdqu64   [rdi + 2016], xmm4                  ; k_10
     vaesenclast xmm1, xmm1, xmm4                    ; H = E_K(0)
     vpshufb     xmm1, xmm1, [rel gcm128_avx512_winograd_clmul1_x32_wipe_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
@@ -274,8 +277,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm5, zmm3, zmm0, 0x10              ; LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; (LO1, LO0)
     vpternlogq  zmm3, zmm4, zmm5, 0x96              ; RES = fold(LO) + HI
-    vmovdqu64   [rdi + 448], zmm2                   ; C1
-    vmovdqu64   [rdi + 1024], zmm1                  ; C2
+    vmovdqu64   [rdi + 512], zmm2                   ; C1
+    vmovdqu64   [rdi + 1152], zmm1                  ; C2
     vpxorq      xmm1, xmm1, xmm1
     valignq     zmm1, zmm1, zmm3, 0x02
     vpxorq      zmm1, zmm3, zmm1                    ; terms of lower powers
@@ -284,7 +287,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpxorq      zmm1, zmm1, zmm2                    ; terms of lower powers
     vmovdqa64   zmm2, zmm1
     vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; R of the highest power
-    vmovdqu64   [rdi + 1600], zmm2                  ; R
+    vmovdqu64   [rdi + 1792], zmm2                  ; R
     vshufi64x2  zmm2, zmm10, zmm10, 0x00            ; V_2 = V_1·B_4: in every lane
     vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_2 = V_1·B_4: B0·Q'
     vpshufd     zmm4, zmm2, 0x4e                    ; V_2 = V_1·B_4: (B1, B0)
@@ -316,8 +319,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm9, zmm7, zmm0, 0x10              ; V_2 = V_1·B_4: LO0·Q'
     vpshufd     zmm7, zmm7, 0x4e                    ; V_2 = V_1·B_4: (LO1, LO0)
     vpternlogq  zmm7, zmm8, zmm9, 0x96              ; V_2 = V_1·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 384], zmm6                   ; V_2 = V_1·B_4: C1
-    vmovdqu64   [rdi + 960], zmm5                   ; V_2 = V_1·B_4: C2
+    vmovdqu64   [rdi + 448], zmm6                   ; V_2 = V_1·B_4: C1
+    vmovdqu64   [rdi + 1088], zmm5                  ; V_2 = V_1·B_4: C2
     vpxorq      xmm5, xmm5, xmm5
     valignq     zmm5, zmm5, zmm7, 0x02              ; V_2 = V_1·B_4
     vpxorq      zmm6, zmm7, zmm5                    ; V_2 = V_1·B_4: terms of lower powers
@@ -327,7 +330,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vmovdqa64   zmm1, zmm6                          ; V_2 = V_1·B_4
     vmovdqa64   zmm5, zmm1                          ; V_2 = V_1·B_4
     vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; V_2 = V_1·B_4: R of the highest power
-    vmovdqu64   [rdi + 1536], zmm5                  ; V_2 = V_1·B_4: R
+    vmovdqu64   [rdi + 1728], zmm5                  ; V_2 = V_1·B_4: R
     vpxorq      zmm4, zmm11, zmm4                   ; V_3 = V_2·B_4: T = A + C1
     vpxorq      zmm2, zmm11, zmm2                   ; V_3 = V_2·B_4: U = A + C2
     vpclmulqdq  zmm5, zmm11, zmm11, 0x10            ; V_3 = V_2·B_4: A0·A1
@@ -348,8 +351,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm6, zmm4, zmm0, 0x10              ; V_3 = V_2·B_4: LO0·Q'
     vpshufd     zmm4, zmm4, 0x4e                    ; V_3 = V_2·B_4: (LO1, LO0)
     vpternlogq  zmm4, zmm5, zmm6, 0x96              ; V_3 = V_2·B_4: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 320], zmm3                   ; V_3 = V_2·B_4: C1
-    vmovdqu64   [rdi + 896], zmm2                   ; V_3 = V_2·B_4: C2
+    vmovdqu64   [rdi + 384], zmm3                   ; V_3 = V_2·B_4: C1
+    vmovdqu64   [rdi + 1024], zmm2                  ; V_3 = V_2·B_4: C2
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm4, 0x02              ; V_3 = V_2·B_4
     vpxorq      zmm3, zmm4, zmm2                    ; V_3 = V_2·B_4: terms of lower powers
@@ -359,7 +362,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vmovdqa64   zmm1, zmm3                          ; V_3 = V_2·B_4
     vmovdqa64   zmm2, zmm1                          ; V_3 = V_2·B_4
     vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; V_3 = V_2·B_4: R of the highest power
-    vmovdqu64   [rdi + 1472], zmm2                  ; V_3 = V_2·B_4: R
+    vmovdqu64   [rdi + 1664], zmm2                  ; V_3 = V_2·B_4: R
     vshufi64x2  zmm2, zmm11, zmm11, 0x00            ; V_4 = V_2·B_8: in every lane
     vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
     vpshufd     zmm4, zmm2, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
@@ -391,8 +394,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm6, zmm4, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
     vpshufd     zmm4, zmm4, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
     vpternlogq  zmm4, zmm5, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
-    vmovdqu64   [rdi + 256], zmm3                   ; V_4 = V_2·B_8: C1
-    vmovdqu64   [rdi + 832], zmm2                   ; V_4 = V_2·B_8: C2
+    vmovdqu64   [rdi + 320], zmm3                   ; V_4 = V_2·B_8: C1
+    vmovdqu64   [rdi + 960], zmm2                   ; V_4 = V_2·B_8: C2
     vpxorq      xmm2, xmm2, xmm2
     valignq     zmm2, zmm2, zmm4, 0x02              ; V_4 = V_2·B_8
     vpxorq      zmm3, zmm4, zmm2                    ; V_4 = V_2·B_8: terms of lower powers
@@ -402,7 +405,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vmovdqa64   zmm1, zmm3                          ; V_4 = V_2·B_8
     vmovdqa64   zmm2, zmm1                          ; V_4 = V_2·B_8
     vshufi64x2  zmm1, zmm2, zmm2, 0x00              ; V_4 = V_2·B_8: R of the highest power
-    vmovdqu64   [rdi + 1408], zmm2                  ; V_4 = V_2·B_8: R
+    vmovdqu64   [rdi + 1600], zmm2                  ; V_4 = V_2·B_8: R
     vshufi64x2  zmm2, zmm8, zmm8, 0x00              ; V_4 = V_2·B_8: in every lane
     vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_4 = V_2·B_8: B0·Q'
     vpshufd     zmm4, zmm2, 0x4e                    ; V_4 = V_2·B_8: (B1, B0)
@@ -414,9 +417,10 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm6, zmm3, zmm0, 0x10              ; V_4 = V_2·B_8: LO0·Q'
     vpshufd     zmm3, zmm3, 0x4e                    ; V_4 = V_2·B_8: (LO1, LO0)
     vpternlogq  zmm3, zmm5, zmm6, 0x96              ; V_4 = V_2·B_8: RES = fold(LO) + HI
-    mov         eax, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
+    mov         rax, rdi                            ; V_4 = V_2·B_8
+    mov         ecx, 0x01                           ; V_4 = V_2·B_8: rounds of s registers
 .round:
-    sub         rdi, 256                            ; V_4 = V_2·B_8
+    sub         rax, 256                            ; V_4 = V_2·B_8
     vpxorq      zmm5, zmm10, zmm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
     vpxorq      zmm6, zmm10, zmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
     vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
@@ -467,8 +471,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm13, zmm9, zmm0, 0x10             ; entries of V_(i+1): LO0·Q'
     vpshufd     zmm9, zmm9, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
     vpternlogq  zmm9, zmm12, zmm13, 0x96            ; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 448], zmm6                   ; entries of V_(i+1): C1
-    vmovdqu64   [rdi + 1024], zmm5                  ; entries of V_(i+1): C2
+    vmovdqu64   [rax + 512], zmm6                   ; entries of V_(i+1): C1
+    vmovdqu64   [rax + 1152], zmm5                  ; entries of V_(i+1): C2
     vpxorq      xmm5, xmm5, xmm5
     valignq     zmm5, zmm5, zmm9, 0x02              ; entries of V_(i+1)
     vpxorq      zmm6, zmm9, zmm5                    ; entries of V_(i+1): terms of lower powers
@@ -478,7 +482,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vmovdqa64   zmm1, zmm6                          ; entries of V_(i+1)
     vmovdqa64   zmm5, zmm1                          ; entries of V_(i+1)
     vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; entries of V_(i+1): R of the highest power
-    vmovdqu64   [rdi + 1600], zmm5                  ; entries of V_(i+1): R
+    vmovdqu64   [rax + 1792], zmm5                  ; entries of V_(i+1): R
     vpclmulqdq  zmm5, zmm11, zmm0, 0x10             ; entries of V_(i+2): B0·Q'
     vpshufd     zmm6, zmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
     vpxorq      zmm5, zmm5, zmm6                    ; entries of V_(i+2): fold B
@@ -489,8 +493,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm13, zmm9, zmm0, 0x10             ; entries of V_(i+2): LO0·Q'
     vpshufd     zmm9, zmm9, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
     vpternlogq  zmm9, zmm12, zmm13, 0x96            ; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 384], zmm6                   ; entries of V_(i+2): C1
-    vmovdqu64   [rdi + 960], zmm5                   ; entries of V_(i+2): C2
+    vmovdqu64   [rax + 448], zmm6                   ; entries of V_(i+2): C1
+    vmovdqu64   [rax + 1088], zmm5                  ; entries of V_(i+2): C2
     vpxorq      xmm5, xmm5, xmm5
     valignq     zmm5, zmm5, zmm9, 0x02              ; entries of V_(i+2)
     vpxorq      zmm6, zmm9, zmm5                    ; entries of V_(i+2): terms of lower powers
@@ -500,7 +504,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vmovdqa64   zmm1, zmm6                          ; entries of V_(i+2)
     vmovdqa64   zmm5, zmm1                          ; entries of V_(i+2)
     vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; entries of V_(i+2): R of the highest power
-    vmovdqu64   [rdi + 1536], zmm5                  ; entries of V_(i+2): R
+    vmovdqu64   [rax + 1728], zmm5                  ; entries of V_(i+2): R
     vpclmulqdq  zmm5, zmm7, zmm0, 0x10              ; entries of V_(i+3): B0·Q'
     vpshufd     zmm6, zmm7, 0x4e                    ; entries of V_(i+3): (B1, B0)
     vpxorq      zmm5, zmm5, zmm6                    ; entries of V_(i+3): fold B
@@ -511,8 +515,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm13, zmm9, zmm0, 0x10             ; entries of V_(i+3): LO0·Q'
     vpshufd     zmm9, zmm9, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
     vpternlogq  zmm9, zmm12, zmm13, 0x96            ; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 320], zmm6                   ; entries of V_(i+3): C1
-    vmovdqu64   [rdi + 896], zmm5                   ; entries of V_(i+3): C2
+    vmovdqu64   [rax + 384], zmm6                   ; entries of V_(i+3): C1
+    vmovdqu64   [rax + 1024], zmm5                  ; entries of V_(i+3): C2
     vpxorq      xmm5, xmm5, xmm5
     valignq     zmm5, zmm5, zmm9, 0x02              ; entries of V_(i+3)
     vpxorq      zmm6, zmm9, zmm5                    ; entries of V_(i+3): terms of lower powers
@@ -522,7 +526,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vmovdqa64   zmm1, zmm6                          ; entries of V_(i+3)
     vmovdqa64   zmm5, zmm1                          ; entries of V_(i+3)
     vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; entries of V_(i+3): R of the highest power
-    vmovdqu64   [rdi + 1472], zmm5                  ; entries of V_(i+3): R
+    vmovdqu64   [rax + 1664], zmm5                  ; entries of V_(i+3): R
     vpclmulqdq  zmm5, zmm8, zmm0, 0x10              ; entries of V_(i+4): B0·Q'
     vpshufd     zmm6, zmm8, 0x4e                    ; entries of V_(i+4): (B1, B0)
     vpxorq      zmm5, zmm5, zmm6                    ; entries of V_(i+4): fold B
@@ -533,8 +537,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vpclmulqdq  zmm13, zmm9, zmm0, 0x10             ; entries of V_(i+4): LO0·Q'
     vpshufd     zmm9, zmm9, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
     vpternlogq  zmm9, zmm12, zmm13, 0x96            ; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu64   [rdi + 256], zmm6                   ; entries of V_(i+4): C1
-    vmovdqu64   [rdi + 832], zmm5                   ; entries of V_(i+4): C2
+    vmovdqu64   [rax + 320], zmm6                   ; entries of V_(i+4): C1
+    vmovdqu64   [rax + 960], zmm5                   ; entries of V_(i+4): C2
     vpxorq      xmm5, xmm5, xmm5
     valignq     zmm5, zmm5, zmm9, 0x02              ; entries of V_(i+4)
     vpxorq      zmm6, zmm9, zmm5                    ; entries of V_(i+4): terms of lower powers
@@ -544,11 +548,43 @@ gcm128_avx512_winograd_clmul1_x32_wipe_init:
     vmovdqa64   zmm1, zmm6                          ; entries of V_(i+4)
     vmovdqa64   zmm5, zmm1                          ; entries of V_(i+4)
     vshufi64x2  zmm1, zmm5, zmm5, 0x00              ; entries of V_(i+4): R of the highest power
-    vmovdqu64   [rdi + 1408], zmm5                  ; entries of V_(i+4): R
-    sub         rax, 0x01
-    cmp         rax, 0x01
+    vmovdqu64   [rax + 1600], zmm5                  ; entries of V_(i+4): R
+    sub         rcx, 0x01
+    cmp         rcx, 0x01
     jae         .round
 .after_round:
+    vpxorq      zmm4, zmm10, zmm4                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxorq      zmm2, zmm10, zmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxorq      zmm2, zmm4, zmm5                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpternlogq  zmm6, zmm5, zmm3, 0x96              ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     zmm10, zmm2, 0x4e                   ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpternlogq  zmm10, zmm6, zmm3, 0x96             ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  zmm2, zmm10, zmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     zmm3, zmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxorq      zmm2, zmm2, zmm3                    ; entries of V_(i+1): fold B
+    vpunpcklqdq zmm3, zmm10, zmm2                   ; entries of V_(i+1): C1
+    vpunpckhqdq zmm2, zmm10, zmm2                   ; entries of V_(i+1): C2
+    vpclmulqdq  zmm4, zmm3, zmm3, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  zmm0, zmm4, zmm0, 0x10              ; entries of V_(i+1): LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpternlogq  zmm4, zmm5, zmm0, 0x96              ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu64   [rdi], zmm3                         ; entries of V_(i+1): C1
+    vmovdqu64   [rdi + 640], zmm2                   ; entries of V_(i+1): C2
+    vpxorq      xmm0, xmm0, xmm0
+    valignq     zmm0, zmm0, zmm4, 0x02              ; entries of V_(i+1)
+    vpxorq      zmm2, zmm4, zmm0                    ; entries of V_(i+1): terms of lower powers
+    vpxorq      xmm0, xmm0, xmm0
+    valignq     zmm0, zmm0, zmm2, 0x04              ; entries of V_(i+1)
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; entries of V_(i+1): R_i
+    vmovdqa64   zmm1, zmm2                          ; entries of V_(i+1)
+    vmovdqa64   zmm0, zmm1                          ; entries of V_(i+1)
+    vshufi64x2  zmm1, zmm0, zmm0, 0x00              ; entries of V_(i+1): R of the highest power
+    vmovdqu64   [rdi + 1280], zmm0                  ; entries of V_(i+1): R
     vpxorq      xmm0, xmm0, xmm0                    ; wipe
     vpxorq      xmm1, xmm1, xmm1                    ; wipe
     vpxorq      xmm2, xmm2, xmm2                    ; wipe
@@ -583,17 +619,17 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 1664]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1680]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1696]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1712]              ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 1728]              ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 1744]              ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 1760]              ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1776]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1792]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 1808]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 1824]             ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vbroadcasti64x2 zmm5, [rdi + 1904]              ; k_3
+    vbroadcasti64x2 zmm6, [rdi + 1920]              ; k_4
+    vbroadcasti64x2 zmm7, [rdi + 1936]              ; k_5
+    vbroadcasti64x2 zmm8, [rdi + 1952]              ; k_6
+    vbroadcasti64x2 zmm9, [rdi + 1968]              ; k_7
+    vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
+    vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
     cmp         r9, 512
     jb          .rest
 .first:
@@ -771,17 +807,17 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpxorq      zmm27, zmm24, [rdi + 128]           ; C3·H^6: T = A + C1
+    vpxorq      zmm27, zmm24, [rdi + 192]           ; C3·H^6: T = A + C1
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
     vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vpxorq      zmm27, zmm25, [rdi + 192]           ; C4·H^5: T = A + C1
+    vpxorq      zmm27, zmm25, [rdi + 256]           ; C4·H^5: T = A + C1
     vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpxorq      zmm28, zmm26, [rdi + 256]           ; C5·H^4: T = A + C1
+    vpxorq      zmm28, zmm26, [rdi + 320]           ; C5·H^4: T = A + C1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
@@ -789,17 +825,17 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
-    vpxorq      zmm24, zmm24, [rdi + 704]           ; C3·H^6: U = A + C2
+    vpxorq      zmm24, zmm24, [rdi + 832]           ; C3·H^6: U = A + C2
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 4
     vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3·H^6: U0·U1
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
-    vpxorq      zmm24, zmm25, [rdi + 768]           ; C4·H^5: U = A + C2
+    vpxorq      zmm24, zmm25, [rdi + 896]           ; C4·H^5: U = A + C2
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
     vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C4·H^5: U0·U1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
-    vpxorq      zmm25, zmm26, [rdi + 832]           ; C5·H^4: U = A + C2
+    vpxorq      zmm25, zmm26, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5·H^4: U0·U1
@@ -825,12 +861,12 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C8·H^1: S += it
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 6
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 6
-    vpxorq      zmm26, zmm24, [rdi + 320]           ; C6·H^3: T = A + C1
+    vpxorq      zmm26, zmm24, [rdi + 384]           ; C6·H^3: T = A + C1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 6
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C6·H^3: T0·T1
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 6
     vaesenc     zmm16, zmm16, zmm9                  ; AES: round 7
-    vpxorq      zmm27, zmm25, [rdi + 384]           ; C7·H^2: T = A + C1
+    vpxorq      zmm27, zmm25, [rdi + 448]           ; C7·H^2: T = A + C1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C7·H^2: T0·T1
@@ -838,12 +874,12 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpternlogq  zmm30, zmm26, zmm27, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 7
-    vpxorq      zmm24, zmm24, [rdi + 896]           ; C6·H^3: U = A + C2
+    vpxorq      zmm24, zmm24, [rdi + 1024]          ; C6·H^3: U = A + C2
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
     vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: U0·U1
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
     vaesenc     zmm16, zmm16, zmm10                 ; AES: round 8
-    vpxorq      zmm25, zmm25, [rdi + 960]           ; C7·H^2: U = A + C2
+    vpxorq      zmm25, zmm25, [rdi + 1088]          ; C7·H^2: U = A + C2
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^2: U0·U1
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
@@ -869,25 +905,25 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C1·H^8: S += it
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 9
     vpxorq      zmm26, zmm12, [rcx]                 ; AES: k_Nr + text
-    vpxorq      zmm27, zmm24, [rdi + 448]           ; C8·H^1: T = A + C1
+    vpxorq      zmm27, zmm24, [rdi + 512]           ; C8·H^1: T = A + C1
     vaesenclast zmm16, zmm16, zmm26                 ; AES: last round: the other text
     vpclmulqdq  zmm26, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
     vmovdqu64   [r8 + 512], zmm16                   ; AES: written
     vpxorq      zmm16, zmm12, [rcx + 64]            ; AES: k_Nr + text
-    vpxorq      zmm27, zmm25, [rdi + 64]            ; C2·H^7: T = A + C1
+    vpxorq      zmm27, zmm25, [rdi + 128]           ; C2·H^7: T = A + C1
     vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
     vpclmulqdq  zmm17, zmm27, zmm27, 0x10           ; C2·H^7: T0·T1
     vmovdqu64   [r8 + 576], zmm16                   ; AES: written
     vpxorq      zmm16, zmm12, [rcx + 128]           ; AES: k_Nr + text
     vpternlogq  zmm30, zmm26, zmm17, 0x96           ; C1·H^8: LO += it
     vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
-    vpxorq      zmm17, zmm24, [rdi + 1024]          ; C8·H^1: U = A + C2
+    vpxorq      zmm17, zmm24, [rdi + 1152]          ; C8·H^1: U = A + C2
     vmovdqu64   [r8 + 640], zmm16                   ; AES: written
     vpxorq      zmm16, zmm12, [rcx + 192]           ; AES: k_Nr + text
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C8·H^1: U0·U1
     vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 704], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm25, [rdi + 640]           ; C2·H^7: U = A + C2
+    vpxorq      zmm16, zmm25, [rdi + 768]           ; C2·H^7: U = A + C2
     vpxorq      zmm18, zmm12, [rcx + 256]           ; AES: k_Nr + text
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: U0·U1
     vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
@@ -907,10 +943,10 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
     vpxorq      zmm16, zmm29, zmm16                 ; C1·H^8: S += it
     vmovdqu64   [r8 + 960], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm1, [rdi]                  ; C1·H^8: T = A + C1
+    vpxorq      zmm17, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C1·H^8: T0·T1
     vpternlogq  zmm30, zmm17, zmm16, 0x96           ; reduce: LO += S
-    vpxorq      zmm1, zmm1, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpxorq      zmm1, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
     vpternlogq  zmm28, zmm1, zmm16, 0x96            ; reduce: HI += S
     vpclmulqdq  zmm1, zmm30, [rel gcm128_avx512_winograd_clmul1_x32_wipe_fold_q], 0x10  ; reduce: LO0·Q'
@@ -919,7 +955,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vextracti64x4 ymm1, zmm16, 0x01                 ; reduce: upper lanes
     vpxorq      ymm1, ymm16, ymm1                   ; reduce: add up the lanes
     vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm1, xmm16, [rdi + 1152], 0x96     ; reduce: minus the key terms
+    vpternlogq  xmm1, xmm16, [rdi + 1344], 0x96     ; reduce: minus the key terms
     add         rcx, 512                            ; next group
     add         r8, 512
     sub         r9, 512
@@ -929,7 +965,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
 .rest:
     mov         r10, r8
     mov         r11, r9
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 512
     jb          .fewer
     add         r8, 512
@@ -1093,29 +1129,29 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     jb          .tail
     vmovdqu64   zmm2, [r10 + 128]                   ; C3·H^6: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C3·H^6: C
-    vpxorq      zmm3, zmm2, [rdi + 128]             ; C3·H^6: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 704]             ; C3·H^6: U = A + C2
+    vpxorq      zmm3, zmm2, [rdi + 192]             ; C3·H^6: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 832]             ; C3·H^6: U = A + C2
     vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^6: A0·A1
     vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^6: T0·T1
     vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
     vmovdqu64   zmm2, [r10 + 192]                   ; C4·H^5: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^5: C
-    vpxorq      zmm3, zmm2, [rdi + 192]             ; C4·H^5: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 768]             ; C4·H^5: U = A + C2
+    vpxorq      zmm3, zmm2, [rdi + 256]             ; C4·H^5: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
     vmovdqu64   zmm5, [r10 + 256]                   ; C5·H^4: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
-    vpxorq      zmm6, zmm5, [rdi + 256]             ; C5·H^4: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 832]             ; C5·H^4: U = A + C2
+    vpxorq      zmm6, zmm5, [rdi + 320]             ; C5·H^4: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 960]             ; C5·H^4: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: U0·U1
     vmovdqu64   zmm8, [r10 + 320]                   ; C6·H^3: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C6·H^3: C
-    vpxorq      zmm9, zmm8, [rdi + 320]             ; C6·H^3: T = A + C1
-    vpxorq      zmm10, zmm8, [rdi + 896]            ; C6·H^3: U = A + C2
+    vpxorq      zmm9, zmm8, [rdi + 384]             ; C6·H^3: T = A + C1
+    vpxorq      zmm10, zmm8, [rdi + 1024]           ; C6·H^3: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: U0·U1
@@ -1124,15 +1160,15 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C6·H^3: HI += it
     vmovdqu64   zmm2, [r10 + 384]                   ; C7·H^2: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C7·H^2: C
-    vpxorq      zmm3, zmm2, [rdi + 384]             ; C7·H^2: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 960]             ; C7·H^2: U = A + C2
+    vpxorq      zmm3, zmm2, [rdi + 448]             ; C7·H^2: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 1088]            ; C7·H^2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: U0·U1
     vmovdqu64   zmm5, [r10 + 448]                   ; C8·H^1: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C8·H^1: C
-    vpxorq      zmm6, zmm5, [rdi + 448]             ; C8·H^1: T = A + C1
-    vpxorq      zmm7, zmm5, [rdi + 1024]            ; C8·H^1: U = A + C2
+    vpxorq      zmm6, zmm5, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpxorq      zmm7, zmm5, [rdi + 1152]            ; C8·H^1: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: U0·U1
@@ -1141,16 +1177,16 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C8·H^1: HI += it
     vmovdqu64   zmm2, [r10 + 64]                    ; C2·H^7: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C2·H^7: C
-    vpxorq      zmm3, zmm2, [rdi + 64]              ; C2·H^7: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 640]             ; C2·H^7: U = A + C2
+    vpxorq      zmm3, zmm2, [rdi + 128]             ; C2·H^7: T = A + C1
+    vpxorq      zmm4, zmm2, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: U0·U1
     vmovdqu64   zmm8, [r10]                         ; C1·H^8: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C1·H^8: C
     vpxorq      zmm1, zmm8, zmm1                    ; C1·H^8: A = X + C
-    vpxorq      zmm8, zmm1, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      zmm9, zmm1, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpxorq      zmm8, zmm1, [rdi + 64]              ; C1·H^8: T = A + C1
+    vpxorq      zmm9, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: U0·U1
@@ -1166,29 +1202,32 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm2, [rdi + 1152], 0x96      ; reduce: minus the key terms
+    vpternlogq  xmm1, xmm2, [rdi + 1344], 0x96      ; reduce: minus the key terms
     add         r10, 512                            ; reduce
     sub         r11, 512                            ; reduce
 .tail:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .store                              ; reduce
     lea         rax, [r11 + 15]                     ; reduce
     and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 512]                    ; reduce
+    lea         rcx, [rdi + 576]                    ; reduce
     sub         rcx, rax                            ; reduce: H^m
-    vmovdqu64   xmm2, [rcx + 1152]                  ; reduce: R_m: the key terms of H^m … H^1
+    vmovdqu64   xmm2, [rcx + 1280]                  ; reduce: R_m: the key terms of H^m … H^1
     cmp         r11, 0x40
     jae         .tail_first                         ; reduce
     vpxorq      xmm3, xmm3, xmm3                    ; reduce
     vpxorq      xmm4, xmm4, xmm4                    ; reduce
     vpxorq      xmm8, xmm8, xmm8                    ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest                          ; reduce
 .tail_first:
     vmovdqu64   zmm3, [r10]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
     vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
     vpxorq      zmm4, zmm1, [rcx]                   ; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm1, [rcx + 576]             ; C·H^m: U = A + C2
+    vpxorq      zmm5, zmm1, [rcx + 640]             ; C·H^m: U = A + C2
     vpclmulqdq  zmm3, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
@@ -1196,14 +1235,14 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     add         rcx, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jb          .tail_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
     vmovdqu64   zmm5, [r10]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
     vpxorq      zmm6, zmm5, [rcx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm7, zmm5, [rcx + 576]             ; C·H^i: U = A + C2
+    vpxorq      zmm7, zmm5, [rcx + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
@@ -1222,7 +1261,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_encrypt:
     vpshufb     zmm5, zmm13, zmm0                   ; C
     vpxorq      zmm1, zmm5, zmm1                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm5, zmm1, [rcx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm1, [rcx + 576]             ; C·H^i: U = A + C2
+    vpxorq      zmm6, zmm1, [rcx + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
@@ -1297,17 +1336,17 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vbroadcasti64x2 zmm2, [rsi]                     ; counter block
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_lane_numbers]  ; lane l is l blocks ahead
-    vbroadcasti64x2 zmm2, [rdi + 1664]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1680]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1696]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1712]              ; k_3
-    vbroadcasti64x2 zmm6, [rdi + 1728]              ; k_4
-    vbroadcasti64x2 zmm7, [rdi + 1744]              ; k_5
-    vbroadcasti64x2 zmm8, [rdi + 1760]              ; k_6
-    vbroadcasti64x2 zmm9, [rdi + 1776]              ; k_7
-    vbroadcasti64x2 zmm10, [rdi + 1792]             ; k_8
-    vbroadcasti64x2 zmm11, [rdi + 1808]             ; k_9
-    vbroadcasti64x2 zmm12, [rdi + 1824]             ; k_10
+    vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
+    vbroadcasti64x2 zmm3, [rdi + 1872]              ; k_1
+    vbroadcasti64x2 zmm4, [rdi + 1888]              ; k_2
+    vbroadcasti64x2 zmm5, [rdi + 1904]              ; k_3
+    vbroadcasti64x2 zmm6, [rdi + 1920]              ; k_4
+    vbroadcasti64x2 zmm7, [rdi + 1936]              ; k_5
+    vbroadcasti64x2 zmm8, [rdi + 1952]              ; k_6
+    vbroadcasti64x2 zmm9, [rdi + 1968]              ; k_7
+    vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
+    vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
     cmp         r9, 512
     jb          .rest
 .groups:
@@ -1341,35 +1380,35 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
     vpternlogq  zmm29, zmm25, zmm28, 0x96           ; C6·H^3: S += it
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_32]  ; AES: the next counters
-    vpxorq      zmm25, zmm16, [rdi + 128]           ; C3·H^6: T = A + C1
+    vpxorq      zmm25, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
     vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm30, zmm25, zmm25, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm17, [rdi + 192]           ; C4·H^5: T = A + C1
+    vpxorq      zmm25, zmm17, [rdi + 256]           ; C4·H^5: T = A + C1
     vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C4·H^5: T0·T1
     vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
     vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
-    vpxorq      zmm28, zmm18, [rdi + 256]           ; C5·H^4: T = A + C1
+    vpxorq      zmm28, zmm18, [rdi + 320]           ; C5·H^4: T = A + C1
     vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5·H^4: T0·T1
     vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
     vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
     vpternlogq  zmm30, zmm25, zmm28, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpxorq      zmm16, zmm16, [rdi + 704]           ; C3·H^6: U = A + C2
+    vpxorq      zmm16, zmm16, [rdi + 832]           ; C3·H^6: U = A + C2
     vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
     vaesenc     zmm25, zmm26, zmm3                  ; AES: round 1
     vaesenc     zmm26, zmm27, zmm3                  ; AES: round 1
-    vpxorq      zmm27, zmm17, [rdi + 768]           ; C4·H^5: U = A + C2
+    vpxorq      zmm27, zmm17, [rdi + 896]           ; C4·H^5: U = A + C2
     vaesenc     zmm17, zmm19, zmm3                  ; AES: round 1
     vpclmulqdq  zmm19, zmm27, zmm27, 0x10           ; C4·H^5: U0·U1
     vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpxorq      zmm27, zmm18, [rdi + 832]           ; C5·H^4: U = A + C2
+    vpxorq      zmm27, zmm18, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm18, zmm22, zmm4                  ; AES: round 2
     vpclmulqdq  zmm22, zmm27, zmm27, 0x10           ; C5·H^4: U0·U1
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
@@ -1394,25 +1433,25 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8·H^1: S += it
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpxorq      zmm27, zmm25, [rdi + 320]           ; C6·H^3: T = A + C1
+    vpxorq      zmm27, zmm25, [rdi + 384]           ; C6·H^3: T = A + C1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 4
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6·H^3: T0·T1
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 4
-    vpxorq      zmm28, zmm26, [rdi + 384]           ; C7·H^2: T = A + C1
+    vpxorq      zmm28, zmm26, [rdi + 448]           ; C7·H^2: T = A + C1
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 4
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7·H^2: T0·T1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 4
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 4
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 4
-    vpxorq      zmm25, zmm25, [rdi + 896]           ; C6·H^3: U = A + C2
+    vpxorq      zmm25, zmm25, [rdi + 1024]          ; C6·H^3: U = A + C2
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 5
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: U0·U1
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 5
-    vpxorq      zmm26, zmm26, [rdi + 960]           ; C7·H^2: U = A + C2
+    vpxorq      zmm26, zmm26, [rdi + 1088]          ; C7·H^2: U = A + C2
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 5
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: U0·U1
@@ -1438,12 +1477,12 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 7
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C1·H^8: S += it
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 7
-    vpxorq      zmm27, zmm25, [rdi + 448]           ; C8·H^1: T = A + C1
+    vpxorq      zmm27, zmm25, [rdi + 512]           ; C8·H^1: T = A + C1
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 7
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 7
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 7
-    vpxorq      zmm28, zmm26, [rdi + 64]            ; C2·H^7: T = A + C1
+    vpxorq      zmm28, zmm26, [rdi + 128]           ; C2·H^7: T = A + C1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 7
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 7
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
@@ -1451,12 +1490,12 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 8
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 8
-    vpxorq      zmm25, zmm25, [rdi + 1024]          ; C8·H^1: U = A + C2
+    vpxorq      zmm25, zmm25, [rdi + 1152]          ; C8·H^1: U = A + C2
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 8
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: U0·U1
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 8
-    vpxorq      zmm26, zmm26, [rdi + 640]           ; C2·H^7: U = A + C2
+    vpxorq      zmm26, zmm26, [rdi + 768]           ; C2·H^7: U = A + C2
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 8
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 8
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: U0·U1
@@ -1477,14 +1516,14 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vpxorq      zmm25, zmm29, zmm25                 ; C1·H^8: S += it
     vaesenclast zmm21, zmm21, zmm26                 ; AES: last round: the other text
     vmovdqu64   [r8], zmm21                         ; AES: written
-    vpxorq      zmm21, zmm1, [rdi]                  ; C1·H^8: T = A + C1
+    vpxorq      zmm21, zmm1, [rdi + 64]             ; C1·H^8: T = A + C1
     vpxorq      zmm26, zmm12, [rcx + 64]            ; AES: k_Nr + text
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C1·H^8: T0·T1
     vaesenclast zmm18, zmm18, zmm26                 ; AES: last round: the other text
     vmovdqu64   [r8 + 64], zmm18                    ; AES: written
     vpternlogq  zmm30, zmm21, zmm25, 0x96           ; reduce: LO += S
     vpxorq      zmm18, zmm12, [rcx + 128]           ; AES: k_Nr + text
-    vpxorq      zmm1, zmm1, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpxorq      zmm1, zmm1, [rdi + 704]             ; C1·H^8: U = A + C2
     vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
     vmovdqu64   [r8 + 128], zmm18                   ; AES: written
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^8: U0·U1
@@ -1508,7 +1547,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vextracti64x2 xmm17, ymm1, 0x01                 ; reduce: upper lanes
     vmovdqu64   [r8 + 384], zmm16                   ; AES: written
     vpxorq      zmm16, zmm12, [rcx + 448]           ; AES: k_Nr + text
-    vpternlogq  xmm1, xmm17, [rdi + 1152], 0x96     ; reduce: minus the key terms
+    vpternlogq  xmm1, xmm17, [rdi + 1344], 0x96     ; reduce: minus the key terms
     vaesenclast zmm16, zmm20, zmm16                 ; AES: last round: the other text
     vmovdqu64   [r8 + 448], zmm16                   ; AES: written
     add         rcx, 512                            ; next group
@@ -1524,10 +1563,10 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     mov         r11, r9
     lea         rax, [r11 + 15]
     and         rax, -16
-    lea         rdi, [rdi + 512]
+    lea         rdi, [rdi + 576]
     sub         rdi, rax                            ; H^m
-    vmovdqu64   xmm13, [rdi + 1152]                 ; R_m: the key terms of H^m … H^1
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   xmm13, [rdi + 1280]                 ; R_m: the key terms of H^m … H^1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jae         .tail_first
     vpxorq      xmm14, xmm14, xmm14
@@ -1539,7 +1578,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vpshufb     zmm14, zmm14, zmm0                  ; C·H^m: C
     vpxorq      zmm14, zmm14, zmm1                  ; C·H^m: A = X + C
     vpxorq      zmm15, zmm14, [rdi]                 ; C·H^m: T = A + C1
-    vpxorq      zmm1, zmm14, [rdi + 576]            ; C·H^m: U = A + C2
+    vpxorq      zmm1, zmm14, [rdi + 640]            ; C·H^m: U = A + C2
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C·H^m: A0·A1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^m: T0·T1
     vpclmulqdq  zmm19, zmm1, zmm1, 0x10             ; C·H^m: U0·U1
@@ -1553,7 +1592,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vmovdqu64   zmm16, [r10]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm0                  ; C·H^i: C
     vpxorq      zmm17, zmm16, [rdi]                 ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm16, [rdi + 576]           ; C·H^i: U = A + C2
+    vpxorq      zmm18, zmm16, [rdi + 640]           ; C·H^i: U = A + C2
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: A0·A1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
@@ -1577,7 +1616,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
     vpshufb     zmm16, zmm16, zmm0                  ; C
     vpxorq      zmm1, zmm16, zmm1                   ; C·H^i: A = X + C; X counts once
     vpxorq      zmm16, zmm1, [rdi]                  ; C·H^i: T = A + C1
-    vpxorq      zmm17, zmm1, [rdi + 576]            ; C·H^i: U = A + C2
+    vpxorq      zmm17, zmm1, [rdi + 640]            ; C·H^i: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: U0·U1
@@ -1791,7 +1830,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_decrypt:
 
 ; int gcm128_avx512_winograd_clmul1_x32_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
-;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11
+;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
 ;   no secret remains in registers or on the stack
 global gcm128_avx512_winograd_clmul1_x32_wipe_seal:function (gcm128_avx512_winograd_clmul1_x32_wipe_seal.end - gcm128_avx512_winograd_clmul1_x32_wipe_seal)
 align 32
@@ -1799,11 +1838,12 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     endbr64
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
-    sub         rsp, 0x48                           ; frame
-    mov         rbp, [rsp + 96]                     ; len, from the stack
-    mov         rbx, [rsp + 104]                    ; out, from the stack
+    push        r12                                 ; callee-saved
+    sub         rsp, 0x40                           ; frame
+    mov         r12, [rsp + 96]                     ; len, from the stack
+    mov         rbp, [rsp + 104]                    ; out, from the stack
     mov         rax, [rsp + 112]                    ; tag, from the stack
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
     mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
@@ -1813,18 +1853,18 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     cmp         r8, r10
     ja          .refused
     mov         r10, 68719476704                    ; bytes of text, at most
-    cmp         rbp, r10
+    cmp         r12, r10
     ja          .refused
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
-    jne         .iv_other
-    mov         r10, -1
-    bzhi        r10, r10, rdx
-    kmovq       k1, r10                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rsi]                  ; IV
+    jne         .other
+    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
     vporq       xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_first_number]  ; IV || 1
-    jmp         .iv_ready
-.iv_other:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .counter
+.other:
     vmovdqu64   xmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_byte_swap]  ; byte_swap
     vmovdqu64   xmm1, [rel gcm128_avx512_winograd_clmul1_x32_wipe_fold_q]  ; fold_q
     vpxorq      xmm2, xmm2, xmm2
@@ -1835,8 +1875,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm3, xmm2, [rdi + 496]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1072]            ; (X + C)·H: U = A + C2
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
@@ -1844,7 +1884,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpternlogq  xmm4, xmm5, xmm3, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm4, [rdi + 1648], 0x96      ; (X + C)·H: minus the key terms
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
     add         rsi, 0x10                           ; the next block
     sub         r10, 0x10
     cmp         r10, 0x10
@@ -1859,8 +1899,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm3, xmm2, [rdi + 496]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1072]            ; (X + C)·H: U = A + C2
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
@@ -1868,13 +1908,13 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpternlogq  xmm4, xmm5, xmm3, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm4, [rdi + 1648], 0x96      ; (X + C)·H: minus the key terms
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
 .iv_lengths:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm3, xmm2, [rdi + 496]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1072]            ; (X + C)·H: U = A + C2
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm5, xmm2, xmm2, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm2, xmm3, xmm3, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
@@ -1882,68 +1922,62 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpclmulqdq  xmm2, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpternlogq  xmm4, xmm5, xmm1, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm4, [rdi + 1648], 0x96      ; (X + C)·H: minus the key terms
+    vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
     vpshufb     xmm0, xmm2, xmm0                    ; J_0
-.iv_ready:
+.counter:
     vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_wipe_byte_swap]  ; byte_swap
     vmovdqu64   zmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_fold_q]  ; fold_q
-    vmovdqu64   xmm3, [rdi + 1664]                  ; E_K(J_0): k_0
-    vpxorq      xmm3, xmm0, xmm3                    ; E_K(J_0): + k_0
-    vmovdqu64   xmm4, [rdi + 1680]                  ; E_K(J_0): k_1
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 1
-    vmovdqu64   xmm4, [rdi + 1696]                  ; E_K(J_0): k_2
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 2
-    vmovdqu64   xmm4, [rdi + 1712]                  ; E_K(J_0): k_3
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 3
-    vmovdqu64   xmm4, [rdi + 1728]                  ; E_K(J_0): k_4
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 4
-    vmovdqu64   xmm4, [rdi + 1744]                  ; E_K(J_0): k_5
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 5
-    vmovdqu64   xmm4, [rdi + 1760]                  ; E_K(J_0): k_6
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 6
-    vmovdqu64   xmm4, [rdi + 1776]                  ; E_K(J_0): k_7
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 7
-    vmovdqu64   xmm4, [rdi + 1792]                  ; E_K(J_0): k_8
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 8
-    vmovdqu64   xmm4, [rdi + 1808]                  ; E_K(J_0): k_9
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 9
-    vmovdqu64   xmm4, [rdi + 1824]                  ; E_K(J_0): k_10
-    vaesenclast xmm3, xmm3, xmm4                    ; E_K(J_0): last round
-    vmovdqu64   [rsp], xmm3                         ; E_K(J_0), put aside
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
     vpshufb     zmm0, zmm0, zmm1                    ; counter, last word first
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_lane_numbers]  ; lane l is l blocks ahead
+    cmp         r8, 0x11
+    jae         .more
+    mov         rdx, -1
+    bzhi        rdx, rdx, r8
+    kmovq       k1, rdx                             ; one bit a byte that is left
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm3, xmm1                    ; AAD
+    jmp         .text
+.more:
+    mov         rdx, r8
+    sub         rdx, 0x01
+    and         rdx, 0x0f
+    add         rdx, 0x01                           ; bytes of the last block
+    mov         rbx, r8
+    sub         rbx, rdx                            ; bytes before it
+    lea         rsi, [rcx + rbx]                    ; the last block
     vpxorq      xmm3, xmm3, xmm3
-    mov         r10, r8
-    cmp         r10, 512
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 512
     jb          .aad_tail
 .aad_groups:
 .aad_group:
     vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C3·H^6: C
-    vpxorq      zmm5, zmm4, [rdi + 128]             ; C3·H^6: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 704]             ; C3·H^6: U = A + C2
+    vpxorq      zmm5, zmm4, [rdi + 192]             ; C3·H^6: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 832]             ; C3·H^6: U = A + C2
     vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^6: A0·A1
     vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C3·H^6: T0·T1
     vpclmulqdq  zmm15, zmm6, zmm6, 0x10             ; C3·H^6: U0·U1
     vmovdqu64   zmm4, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C4·H^5: C
-    vpxorq      zmm5, zmm4, [rdi + 192]             ; C4·H^5: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 768]             ; C4·H^5: U = A + C2
+    vpxorq      zmm5, zmm4, [rdi + 256]             ; C4·H^5: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^5: U0·U1
     vmovdqu64   zmm7, [rcx + 256]                   ; C5·H^4: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm1                    ; C5·H^4: C
-    vpxorq      zmm8, zmm7, [rdi + 256]             ; C5·H^4: T = A + C1
-    vpxorq      zmm9, zmm7, [rdi + 832]             ; C5·H^4: U = A + C2
+    vpxorq      zmm8, zmm7, [rdi + 320]             ; C5·H^4: T = A + C1
+    vpxorq      zmm9, zmm7, [rdi + 960]             ; C5·H^4: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5·H^4: U0·U1
     vmovdqu64   zmm10, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm1                  ; C6·H^3: C
-    vpxorq      zmm11, zmm10, [rdi + 320]           ; C6·H^3: T = A + C1
-    vpxorq      zmm12, zmm10, [rdi + 896]           ; C6·H^3: U = A + C2
+    vpxorq      zmm11, zmm10, [rdi + 384]           ; C6·H^3: T = A + C1
+    vpxorq      zmm12, zmm10, [rdi + 1024]          ; C6·H^3: U = A + C2
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: A0·A1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6·H^3: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6·H^3: U0·U1
@@ -1952,15 +1986,15 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpternlogq  zmm15, zmm6, zmm9, 0x96             ; C6·H^3: HI += it
     vmovdqu64   zmm4, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C7·H^2: C
-    vpxorq      zmm5, zmm4, [rdi + 384]             ; C7·H^2: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 960]             ; C7·H^2: U = A + C2
+    vpxorq      zmm5, zmm4, [rdi + 448]             ; C7·H^2: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 1088]            ; C7·H^2: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
     vmovdqu64   zmm7, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm1                    ; C8·H^1: C
-    vpxorq      zmm8, zmm7, [rdi + 448]             ; C8·H^1: T = A + C1
-    vpxorq      zmm9, zmm7, [rdi + 1024]            ; C8·H^1: U = A + C2
+    vpxorq      zmm8, zmm7, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpxorq      zmm9, zmm7, [rdi + 1152]            ; C8·H^1: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: U0·U1
@@ -1969,16 +2003,16 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpternlogq  zmm15, zmm12, zmm6, 0x96            ; C8·H^1: HI += it
     vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C2·H^7: C
-    vpxorq      zmm5, zmm4, [rdi + 64]              ; C2·H^7: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 640]             ; C2·H^7: U = A + C2
+    vpxorq      zmm5, zmm4, [rdi + 128]             ; C2·H^7: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
     vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm1                  ; C1·H^8: C
     vpxorq      zmm3, zmm10, zmm3                   ; C1·H^8: A = X + C
-    vpxorq      zmm10, zmm3, [rdi]                  ; C1·H^8: T = A + C1
-    vpxorq      zmm11, zmm3, [rdi + 576]            ; C1·H^8: U = A + C2
+    vpxorq      zmm10, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
+    vpxorq      zmm11, zmm3, [rdi + 704]            ; C1·H^8: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1·H^8: U0·U1
@@ -1994,72 +2028,69 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
     vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm3, xmm4, [rdi + 1152], 0x96      ; reduce: minus the key terms
+    vpternlogq  xmm3, xmm4, [rdi + 1344], 0x96      ; reduce: minus the key terms
     add         rcx, 512                            ; next group
-    sub         r10, 512
-    cmp         r10, 512
+    sub         rbx, 512
+    cmp         rbx, 512
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r10, 0x00
-    je          .aad_done
-    lea         rdx, [r10 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 512]
-    sub         rsi, rdx                            ; H^m
-    vmovdqu64   xmm4, [rsi + 1152]                  ; R_m: the key terms of H^m … H^1
-    cmp         r10, 0x40
+    cmp         rbx, 0x00
+    je          .aad_absorbed
+    lea         r10, [rbx + 15]
+    and         r10, -16
+    lea         r11, [rdi + 576]
+    sub         r11, r10                            ; H^m
+    vmovdqu64   xmm4, [r11 + 1280]                  ; R_m: the key terms of H^m … H^1
+    cmp         rbx, 0x40
     jae         .aad_first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm10, xmm10, xmm10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
     vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm1                    ; C·H^m: C
     vpxorq      zmm3, zmm5, zmm3                    ; C·H^m: A = X + C
-    vpxorq      zmm6, zmm3, [rsi]                   ; C·H^m: T = A + C1
-    vpxorq      zmm7, zmm3, [rsi + 576]             ; C·H^m: U = A + C2
+    vpxorq      zmm6, zmm3, [r11]                   ; C·H^m: T = A + C1
+    vpxorq      zmm7, zmm3, [r11 + 640]             ; C·H^m: U = A + C2
     vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C·H^m: U0·U1
     vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
-    add         rsi, 0x40                           ; the next powers
+    add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
-    sub         r10, 0x40
-    cmp         r10, 0x40
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
     jb          .aad_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
     vmovdqu64   zmm7, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm1                    ; C·H^i: C
-    vpxorq      zmm8, zmm7, [rsi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm9, zmm7, [rsi + 576]             ; C·H^i: U = A + C2
+    vpxorq      zmm8, zmm7, [r11]                   ; C·H^i: T = A + C1
+    vpxorq      zmm9, zmm7, [r11 + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C·H^i: U0·U1
     vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: S += it
     vpxorq      zmm6, zmm6, zmm8                    ; C·H^i: LO += it
     vpxorq      zmm10, zmm10, zmm9                  ; C·H^i: HI += it
-    add         rsi, 0x40                           ; the next powers
+    add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
-    sub         r10, 0x40
-    cmp         r10, 0x40
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
     jae         .aad_block
 .aad_after_block:
-    cmp         r10, 0x00
+    cmp         rbx, 0x00
     je          .aad_reduce
 .aad_rest:
-    mov         rdx, -1
-    bzhi        rdx, rdx, r10
-    kmovq       k1, rdx                             ; one bit a byte that is left
+    mov         r10, -1
+    bzhi        r10, r10, rbx
+    kmovq       k1, r10                             ; one bit a byte that is left
     vmovdqu8    zmm7{k1}{z}, [rcx]                  ; C, zero-padded
     vpshufb     zmm7, zmm7, zmm1                    ; C
     vpxorq      zmm3, zmm7, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm3, [rsi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm3, [rsi + 576]             ; C·H^i: U = A + C2
+    vpxorq      zmm7, zmm3, [r11]                   ; C·H^i: T = A + C1
+    vpxorq      zmm8, zmm3, [r11 + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
@@ -2076,678 +2107,3265 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpxorq      ymm3, ymm3, ymm5                    ; reduce: add up the lanes
     vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm3, xmm5, xmm4, 0x96              ; reduce: minus the key terms
-.aad_done:
-    mov         rcx, rbp
-    vbroadcasti64x2 zmm4, [rdi + 1664]              ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 1680]              ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 1696]              ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 1712]              ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 1728]              ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 1744]              ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 1760]             ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 1776]             ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 1792]             ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 1808]             ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 1824]             ; k_10
-    cmp         rbp, 0x00
-    je          .tag
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 512
-    jb          .rest
-.first:
-    vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; blocks_16
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, zmm15                  ; AES: 12 blocks ahead
+.aad_absorbed:
+    mov         rcx, -1
+    bzhi        rcx, rcx, rdx
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm4, xmm4, xmm1                    ; AAD
+    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+.text:
+    mov         rsi, r12
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vbroadcasti64x2 zmm5, [rdi + 1872]              ; k_1
+    vbroadcasti64x2 zmm6, [rdi + 1888]              ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 1904]              ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 1920]              ; k_4
+    vbroadcasti64x2 zmm9, [rdi + 1936]              ; k_5
+    vbroadcasti64x2 zmm10, [rdi + 1952]             ; k_6
+    vbroadcasti64x2 zmm11, [rdi + 1968]             ; k_7
+    vbroadcasti64x2 zmm12, [rdi + 1984]             ; k_8
+    vbroadcasti64x2 zmm13, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm14, [rdi + 2016]             ; k_10
+    vpshufb     zmm15, zmm0, zmm1                   ; counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_one]  ; the next counters
+    cmp         rsi, 513
+    jae         .groups
+    shl         r12, 0x03                           ; bits
+    vmovq       xmm16, r12
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm17, r8
+    vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
+    cmp         rsi, 257
+    jae         .alone_over_4
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x81
+    jae         .alone_over_2
+    cmp         rsi, 0x41
+    jae         .alone_over_1
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x01
+    jae         .alone_over_0
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    vpclmulqdq  xmm0, xmm16, xmm16, 0x10            ; lengths: A0·A1
+    vpxorq      zmm4, zmm15, zmm4                   ; AES: + k_0
+    vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; S: A0·A1
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
+    vpxorq      xmm15, xmm0, xmm15                  ; S: S += it
+    vaesenc     zmm0, zmm4, zmm6                    ; AES: round 2
+    vpxorq      xmm4, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      xmm5, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm6, xmm4, xmm5                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      xmm4, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenclast zmm5, zmm0, zmm14                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm0, xmm3, xmm3, 0x10              ; S: U0·U1
+    vpxorq      xmm16, xmm4, xmm0                   ; S: HI += it
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .reduce
+.alone_over_0:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9]                  ; text, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vmovdqu8    [rbp]{k1}, zmm0                     ; AES: written
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm5{k2}{z}, [rdx]                  ; powers of the blocks that there are
+    vmovdqu8    zmm7{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
+    vpxorq      zmm5, zmm0, zmm5                    ; C1: T = A + C1
+    vpxorq      zmm7, zmm0, zmm7                    ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm4, zmm0                   ; C1: S += it
+    vpxorq      zmm6, zmm6, zmm5                    ; C1: LO += it
+    vpxorq      zmm16, zmm3, zmm7                   ; C1: HI += it
+    jmp         .reduce
+.alone_over_1:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm20, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm21, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm15, xmm20, xmm21                 ; S: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm16, xmm7, xmm3                   ; S: HI += it
+    vmovdqu8    [rbp + 64]{k1}, zmm0                ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
+    vmovdqu8    zmm5{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C2: T = A + C1
+    vpxorq      zmm5, zmm0, zmm5                    ; C2: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.alone_over_2:
+    cmp         rsi, 0xc1
+    jae         .alone_over_3
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 128]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm21, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm0, zmm16                  ; AES: 16 blocks ahead
-    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm22, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm21, xmm21, xmm22                 ; S: S += it
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm15, zmm19, zmm6                  ; AES: round 2
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm9, xmm15, xmm7                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm6, zmm14, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm10, xmm7, xmm3                   ; S: HI += it
+    vmovdqu8    [rbp + 128]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm6, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm7{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
+    vmovdqu8    zmm8{k2}{z}, [rdx + 768]            ; powers of the blocks that there are
+    vpxorq      zmm7, zmm0, zmm7                    ; C3: T = A + C1
+    vpxorq      zmm8, zmm0, zmm8                    ; C3: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vpternlogq  zmm21, zmm3, zmm0, 0x96             ; C3: S += it
+    vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; C3: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm21, zmm0                  ; C1: S += it
+    vpxorq      zmm6, zmm9, zmm3                    ; C1: LO += it
+    vpxorq      zmm16, zmm10, zmm4                  ; C1: HI += it
+    jmp         .reduce
+.alone_over_3:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 192]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm21, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm15, xmm21, xmm23                 ; S: S += it
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 2
+    vpxorq      xmm20, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
+    vpclmulqdq  xmm19, xmm20, xmm20, 0x10           ; lengths: T0·T1
+    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
+    vpxorq      xmm20, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm8, xmm20, xmm20, 0x10            ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm6, xmm19, xmm8                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm9, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      xmm9, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm8, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm8, zmm14, zmm18                  ; AES: k_Nr + text
+    vpxorq      xmm16, xmm9, xmm3                   ; S: HI += it
+    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 192]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpxorq      zmm9, zmm7, [rdx + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm7, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C3: S += it
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C3: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
+    vmovdqu8    zmm5{k2}{z}, [rdx + 832]            ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C4: T = A + C1
+    vpxorq      zmm5, zmm0, zmm5                    ; C4: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.alone_over_4:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 385
+    jae         .alone_over_6
+    cmp         rsi, 321
+    jae         .alone_over_5
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 256]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm21, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_28]  ; AES: 28 blocks ahead
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm24, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm24, xmm21, xmm24                 ; S: S += it
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm15, zmm19, zmm6                  ; AES: round 2
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 4
+    vpxorq      xmm19, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 5
+    vpclmulqdq  xmm19, xmm19, xmm19, 0x10           ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      xmm19, xmm15, xmm19                 ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      xmm9, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vpxorq      zmm6, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vpxorq      zmm8, zmm14, zmm18                  ; AES: k_Nr + text
+    vpxorq      xmm11, xmm9, xmm3                   ; S: HI += it
+    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 256]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpxorq      zmm9, zmm6, [rdx + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm6, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vpternlogq  zmm24, zmm3, zmm6, 0x96             ; C3: S += it
+    vpternlogq  zmm19, zmm5, zmm9, 0x96             ; C3: LO += it
+    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; C3: HI += it
+    vpshufb     zmm3, zmm7, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm7{k2}{z}, [rdx + 256]            ; powers of the blocks that there are
+    vmovdqu8    zmm8{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
+    vpxorq      zmm7, zmm0, zmm7                    ; C5: T = A + C1
+    vpxorq      zmm8, zmm0, zmm8                    ; C5: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vpternlogq  zmm24, zmm3, zmm0, 0x96             ; C5: S += it
+    vpternlogq  zmm19, zmm5, zmm7, 0x96             ; C5: LO += it
+    vpternlogq  zmm11, zmm6, zmm8, 0x96             ; C5: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm24, zmm0                  ; C1: S += it
+    vpxorq      zmm6, zmm19, zmm3                   ; C1: LO += it
+    vpxorq      zmm16, zmm11, zmm4                  ; C1: HI += it
+    jmp         .reduce
+.alone_over_5:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 320]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_32]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm25, xmm3, xmm3, 0x10             ; S: A0·A1
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm15, xmm22, xmm25                 ; S: S += it
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 2
+    vpxorq      xmm20, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm20, xmm20, xmm20, 0x10           ; lengths: T0·T1
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 4
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
+    vpxorq      xmm21, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 5
+    vpclmulqdq  xmm19, xmm21, xmm21, 0x10           ; S: T0·T1
+    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vpxorq      xmm6, xmm20, xmm19                  ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm10, zmm21, zmm11                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      xmm11, xmm16, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm8                   ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm9                   ; AES: written
+    vpxorq      xmm16, xmm11, xmm3                  ; S: HI += it
+    vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 320]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpxorq      zmm11, zmm7, [rdx + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm7, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C3: S += it
+    vpternlogq  zmm6, zmm5, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm16, zmm10, zmm12, 0x96           ; C3: HI += it
+    vpshufb     zmm3, zmm8, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vpshufb     zmm8, zmm9, zmm1                    ; C
+    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm8, [rdx + 896]            ; C5: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C5: S += it
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm16, zmm7, zmm10, 0x96            ; C5: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 320]            ; powers of the blocks that there are
+    vmovdqu8    zmm5{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C6: T = A + C1
+    vpxorq      zmm5, zmm0, zmm5                    ; C6: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.alone_over_6:
+    cmp         rsi, 449
+    jae         .alone_over_7
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 384]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm22, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpaddd      zmm25, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm26, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm26, xmm22, xmm26                 ; S: S += it
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 1
+    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm15, zmm19, zmm6                  ; AES: round 2
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vaesenc     zmm15, zmm20, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm19, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
+    vaesenc     zmm15, zmm20, zmm8                  ; AES: round 4
+    vpxorq      xmm20, xmm3, [rdx - 16]             ; S: T = A + C1
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 5
+    vaesenc     zmm15, zmm21, zmm9                  ; AES: round 5
+    vpclmulqdq  xmm20, xmm20, xmm20, 0x10           ; S: T0·T1
+    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm15, zmm10                  ; AES: round 6
+    vaesenc     zmm15, zmm21, zmm10                 ; AES: round 6
+    vpxorq      xmm19, xmm19, xmm20                 ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vaesenc     zmm10, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      xmm11, xmm16, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm6, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vmovdqu64   [rbp + 128], zmm6                   ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vpxorq      zmm8, zmm14, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm8                   ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vpxorq      xmm13, xmm11, xmm3                  ; S: HI += it
+    vmovdqu64   [rbp + 320], zmm9                   ; AES: written
+    vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 384]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpxorq      zmm11, zmm6, [rdx + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm6, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vpternlogq  zmm26, zmm3, zmm6, 0x96             ; C3: S += it
+    vpternlogq  zmm19, zmm5, zmm11, 0x96            ; C3: LO += it
+    vpternlogq  zmm13, zmm10, zmm12, 0x96           ; C3: HI += it
+    vpshufb     zmm3, zmm7, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
+    vpshufb     zmm7, zmm8, zmm1                    ; C
+    vpxorq      zmm8, zmm7, [rdx + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm7, [rdx + 896]            ; C5: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vpternlogq  zmm26, zmm3, zmm7, 0x96             ; C5: S += it
+    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C5: LO += it
+    vpternlogq  zmm13, zmm6, zmm10, 0x96            ; C5: HI += it
+    vpshufb     zmm3, zmm9, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm7{k2}{z}, [rdx + 384]            ; powers of the blocks that there are
+    vmovdqu8    zmm8{k2}{z}, [rdx + 1024]           ; powers of the blocks that there are
+    vpxorq      zmm7, zmm0, zmm7                    ; C7: T = A + C1
+    vpxorq      zmm8, zmm0, zmm8                    ; C7: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
+    vpternlogq  zmm26, zmm3, zmm0, 0x96             ; C7: S += it
+    vpternlogq  zmm19, zmm5, zmm7, 0x96             ; C7: LO += it
+    vpternlogq  zmm13, zmm6, zmm8, 0x96             ; C7: HI += it
+    vpshufb     zmm0, zmm4, zmm1                    ; C
+    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm26, zmm0                  ; C1: S += it
+    vpxorq      zmm6, zmm19, zmm3                   ; C1: LO += it
+    vpxorq      zmm16, zmm13, zmm4                  ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .reduce
+.alone_over_7:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 448]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm22, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpaddd      zmm25, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm27, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm15, xmm22, xmm27                 ; S: S += it
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm26, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 2
+    vpxorq      xmm20, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm20, xmm20, xmm20, 0x10           ; lengths: T0·T1
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 4
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
+    vpxorq      xmm21, xmm3, [rdx - 16]             ; S: T = A + C1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 5
+    vaesenc     zmm19, zmm22, zmm9                  ; AES: round 5
+    vpclmulqdq  xmm21, xmm21, xmm21, 0x10           ; S: T0·T1
+    vaesenc     zmm22, zmm23, zmm9                  ; AES: round 5
+    vaesenc     zmm23, zmm24, zmm9                  ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vpxorq      xmm6, xmm20, xmm21                  ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm10, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm22, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm23, zmm11                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      xmm11, xmm16, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm19, zmm20, zmm12                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm12, zmm16, zmm13                 ; AES: round 9
+    vaesenc     zmm16, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm4                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm5                    ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm8                   ; AES: written
+    vpxorq      zmm9, zmm14, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm9                   ; AES: written
+    vpxorq      zmm10, zmm14, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm12, zmm10                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm10                  ; AES: written
+    vpxorq      zmm12, zmm14, [r9 + 384]            ; AES: k_Nr + text
+    vaesenclast zmm12, zmm16, zmm12                 ; AES: last round: the other text
+    vpxorq      xmm16, xmm11, xmm3                  ; S: HI += it
+    vmovdqu64   [rbp + 384], zmm12                  ; AES: written
+    vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 448]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm11, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C2: U0·U1
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpxorq      zmm13, zmm7, [rdx + 128]            ; C3: T = A + C1
+    vpxorq      zmm14, zmm7, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: U0·U1
+    vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C3: S += it
+    vpternlogq  zmm6, zmm5, zmm13, 0x96             ; C3: LO += it
+    vpternlogq  zmm16, zmm11, zmm14, 0x96           ; C3: HI += it
+    vpshufb     zmm3, zmm8, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vpshufb     zmm8, zmm9, zmm1                    ; C
+    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
+    vpxorq      zmm11, zmm8, [rdx + 896]            ; C5: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
+    vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C5: S += it
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm16, zmm7, zmm11, 0x96            ; C5: HI += it
+    vpshufb     zmm3, zmm10, zmm1                   ; C
+    vpxorq      zmm5, zmm3, [rdx + 320]             ; C6: T = A + C1
+    vpxorq      zmm7, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
+    vpshufb     zmm8, zmm12, zmm1                   ; C
+    vpxorq      zmm9, zmm8, [rdx + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm8, [rdx + 1024]           ; C7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
+    vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C7: S += it
+    vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C7: LO += it
+    vpternlogq  zmm16, zmm7, zmm10, 0x96            ; C7: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 448]            ; powers of the blocks that there are
+    vmovdqu8    zmm5{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C8: T = A + C1
+    vpxorq      zmm5, zmm0, zmm5                    ; C8: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C8: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: U0·U1
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.groups:
+    vmovdqu64   zmm16, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; blocks_12
+    vmovdqu64   zmm18, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; blocks_16
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpaddd      zmm21, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpxorq      xmm22, xmm3, [rdi + 560]            ; T = A + C1
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpaddd      zmm23, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpaddd      zmm25, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpaddd      zmm26, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_32]  ; AES: the next counters
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      xmm27, xmm3, [rdi + 1200]           ; U = A + C2
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; T0·T1
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vpclmulqdq  xmm28, xmm27, xmm27, 0x10           ; U0·U1
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vpxorq      xmm22, xmm22, xmm3                  ; LO += S
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
+    vpshufd     xmm27, xmm22, 0x4e                  ; (LO1, LO0)
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 6
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
     vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
+    vpternlogq  xmm28, xmm3, xmm27, 0x96            ; + HI
+    vaesenc     zmm3, zmm19, zmm12                  ; AES: round 8
+    vaesenc     zmm19, zmm20, zmm12                 ; AES: round 8
+    vaesenc     zmm20, zmm21, zmm12                 ; AES: round 8
+    vaesenc     zmm21, zmm23, zmm12                 ; AES: round 8
+    vaesenc     zmm23, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm24, zmm25, zmm12                 ; AES: round 8
+    vaesenc     zmm25, zmm26, zmm12                 ; AES: round 8
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
     vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vpxorq      zmm25, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm25                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm17                        ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm20, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 256], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 320], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 384], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 448]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm24, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 448], zmm17                  ; AES: written
+    vpclmulqdq  xmm26, xmm22, xmm2, 0x10            ; LO0·Q'
+    vaesenc     zmm22, zmm23, zmm13                 ; AES: round 9
+    vaesenc     zmm23, zmm24, zmm13                 ; AES: round 9
+    vaesenc     zmm24, zmm25, zmm13                 ; AES: round 9
+    vaesenclast zmm15, zmm15, zmm14                 ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm15                        ; AES: E_K(J_0), put aside
+    vpxorq      zmm15, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm15, zmm17, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm15                        ; AES: written
+    vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm15                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
+    vpternlogq  xmm26, xmm28, [rdi + 1840], 0x96    ; minus the key terms
+    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm21, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm22, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 448], zmm3                   ; AES: written
     add         r9, 512                             ; next group
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 1024
+    sub         rsi, 512
+    cmp         rsi, 513
     jb          .rest
 .group:
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
+    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
+    vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
+    vpaddd      zmm19, zmm0, zmm16                  ; AES: 12 blocks ahead
     vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, zmm15                  ; AES: 12 blocks ahead
+    vpaddd      zmm20, zmm0, zmm18                  ; AES: 16 blocks ahead
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm21, zmm0, zmm16                  ; AES: 16 blocks ahead
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
     vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
     vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_28]  ; AES: 28 blocks ahead
     vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_32]  ; AES: the next counters
+    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm24, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm25, [rbx + 128]                  ; C3·H^6: C, bytes as in memory
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm1                  ; C3·H^6: C
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpshufb     zmm25, zmm25, zmm1                  ; C3·H^6: C
-    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm26, [rbx + 192]                  ; C4·H^5: C, bytes as in memory
+    vmovdqu64   zmm25, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vpshufb     zmm25, zmm25, zmm1                  ; C4·H^5: C
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm1                  ; C4·H^5: C
+    vmovdqu64   zmm27, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vmovdqu64   zmm27, [rbx + 256]                  ; C5·H^4: C, bytes as in memory
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
     vpshufb     zmm27, zmm27, zmm1                  ; C5·H^4: C
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm30, zmm24, zmm24, 0x10           ; C3·H^6: A0·A1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm25, zmm25, 0x10           ; C3·H^6: A0·A1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C4·H^5: A0·A1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C4·H^5: A0·A1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
     vpclmulqdq  zmm29, zmm27, zmm27, 0x10           ; C5·H^4: A0·A1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: S += it
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpxorq      zmm28, zmm24, [rdi + 192]           ; C3·H^6: T = A + C1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpxorq      zmm28, zmm25, [rdi + 128]           ; C3·H^6: T = A + C1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
     vpclmulqdq  zmm31, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vpxorq      zmm28, zmm26, [rdi + 192]           ; C4·H^5: T = A + C1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vpxorq      zmm28, zmm25, [rdi + 256]           ; C4·H^5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vpxorq      zmm29, zmm27, [rdi + 320]           ; C5·H^4: T = A + C1
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vpxorq      zmm29, zmm27, [rdi + 256]           ; C5·H^4: T = A + C1
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vpxorq      zmm25, zmm25, [rdi + 704]           ; C3·H^6: U = A + C2
+    vpxorq      zmm24, zmm24, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm29, zmm25, zmm25, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vpxorq      zmm24, zmm25, [rdi + 896]           ; C4·H^5: U = A + C2
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpxorq      zmm25, zmm26, [rdi + 768]           ; C4·H^5: U = A + C2
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C4·H^5: U0·U1
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C4·H^5: U0·U1
+    vpxorq      zmm25, zmm27, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vpxorq      zmm26, zmm27, [rdi + 832]           ; C5·H^4: U = A + C2
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C5·H^4: U0·U1
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vpternlogq  zmm29, zmm24, zmm25, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vmovdqu64   zmm24, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vmovdqu64   zmm25, [rbx + 320]                  ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm24, zmm24, zmm1                  ; C6·H^3: C
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vpshufb     zmm25, zmm25, zmm1                  ; C6·H^3: C
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vmovdqu64   zmm25, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vmovdqu64   zmm26, [rbx + 384]                  ; C7·H^2: C, bytes as in memory
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vpshufb     zmm26, zmm26, zmm1                  ; C7·H^2: C
+    vpshufb     zmm25, zmm25, zmm1                  ; C7·H^2: C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm27, zmm24, zmm24, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C7·H^2: A0·A1
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vpxorq      zmm27, zmm24, [rdi + 384]           ; C6·H^3: T = A + C1
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vpxorq      zmm27, zmm25, [rdi + 320]           ; C6·H^3: T = A + C1
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpxorq      zmm28, zmm25, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vpxorq      zmm28, zmm26, [rdi + 384]           ; C7·H^2: T = A + C1
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
+    vpxorq      zmm24, zmm24, [rdi + 1024]          ; C6·H^3: U = A + C2
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vpxorq      zmm25, zmm25, [rdi + 896]           ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6·H^3: U0·U1
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpxorq      zmm25, zmm25, [rdi + 1088]          ; C7·H^2: U = A + C2
+    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^2: U0·U1
     vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vpxorq      zmm26, zmm26, [rdi + 960]           ; C7·H^2: U = A + C2
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: U0·U1
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vpternlogq  zmm29, zmm24, zmm25, 0x96           ; C8·H^1: HI += it
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C8·H^1: HI += it
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
+    vmovdqu64   zmm24, [rbp + 448]                  ; C8·H^1: C, bytes as in memory
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vmovdqu64   zmm25, [rbx + 448]                  ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm24, zmm24, zmm1                  ; C8·H^1: C
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vpshufb     zmm25, zmm25, zmm1                  ; C8·H^1: C
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vmovdqu64   zmm25, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vpshufb     zmm25, zmm25, zmm1                  ; C2·H^7: C
     vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vmovdqu64   zmm26, [rbx + 64]                   ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm1                  ; C2·H^7: C
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm27, zmm24, zmm24, 0x10           ; C8·H^1: A0·A1
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C8·H^1: A0·A1
+    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C2·H^7: A0·A1
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C2·H^7: A0·A1
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: S += it
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
     vpxorq      zmm27, zmm14, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm28, zmm25, [rdi + 448]           ; C8·H^1: T = A + C1
-    vaesenclast zmm17, zmm17, zmm27                 ; AES: last round: the other text
+    vpxorq      zmm28, zmm24, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenclast zmm3, zmm3, zmm27                   ; AES: last round: the other text
     vpclmulqdq  zmm27, zmm28, zmm28, 0x10           ; C8·H^1: T0·T1
-    vmovdqu64   [rbx + 512], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vpxorq      zmm28, zmm26, [rdi + 64]            ; C2·H^7: T = A + C1
-    vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vpclmulqdq  zmm18, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
-    vmovdqu64   [rbx + 576], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vpternlogq  zmm31, zmm27, zmm18, 0x96           ; C1·H^8: LO += it
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vpxorq      zmm18, zmm25, [rdi + 1024]          ; C8·H^1: U = A + C2
-    vmovdqu64   [rbx + 640], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8·H^1: U0·U1
+    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm28, zmm25, [rdi + 128]           ; C2·H^7: T = A + C1
+    vaesenclast zmm3, zmm15, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm15, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
+    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm31, zmm27, zmm15, 0x96           ; C1·H^8: LO += it
+    vaesenclast zmm3, zmm17, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm15, zmm24, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vmovdqu64   [rbp + 640], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8·H^1: U0·U1
+    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 704], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm25, [rdi + 768]            ; C2·H^7: U = A + C2
+    vpxorq      zmm17, zmm14, [r9 + 256]            ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: U0·U1
     vaesenclast zmm17, zmm20, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 704], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm26, [rdi + 640]           ; C2·H^7: U = A + C2
-    vpxorq      zmm19, zmm14, [r9 + 256]            ; AES: k_Nr + text
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2·H^7: U0·U1
-    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 768], zmm19                  ; AES: written
-    vpternlogq  zmm29, zmm18, zmm17, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm17, zmm14, [r9 + 320]            ; AES: k_Nr + text
-    vmovdqu64   zmm18, [rbx]                        ; C1·H^8: C, bytes as in memory
-    vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 832], zmm17                  ; AES: written
-    vpshufb     zmm17, zmm18, zmm1                  ; C1·H^8: C
-    vpxorq      zmm18, zmm14, [r9 + 384]            ; AES: k_Nr + text
-    vpxorq      zmm3, zmm17, zmm3                   ; C1·H^8: A = X + C
-    vaesenclast zmm17, zmm23, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 896], zmm17                  ; AES: written
-    vpclmulqdq  zmm17, zmm3, zmm3, 0x10             ; C1·H^8: A0·A1
-    vpxorq      zmm18, zmm14, [r9 + 448]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm24, zmm18                 ; AES: last round: the other text
-    vpxorq      zmm17, zmm30, zmm17                 ; C1·H^8: S += it
-    vmovdqu64   [rbx + 960], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm3, [rdi]                  ; C1·H^8: T = A + C1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C1·H^8: T0·T1
-    vpternlogq  zmm31, zmm18, zmm17, 0x96           ; reduce: LO += S
-    vpxorq      zmm3, zmm3, [rdi + 576]             ; C1·H^8: U = A + C2
+    vmovdqu64   [rbp + 768], zmm17                  ; AES: written
+    vpternlogq  zmm29, zmm15, zmm3, 0x96            ; C1·H^8: HI += it
+    vpxorq      zmm3, zmm14, [r9 + 320]             ; AES: k_Nr + text
+    vmovdqu64   zmm15, [rbp]                        ; C1·H^8: C, bytes as in memory
+    vaesenclast zmm3, zmm21, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 832], zmm3                   ; AES: written
+    vpshufb     zmm3, zmm15, zmm1                   ; C1·H^8: C
+    vpxorq      zmm15, zmm14, [r9 + 384]            ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm26                   ; C1·H^8: A = X + C
+    vaesenclast zmm15, zmm22, zmm15                 ; AES: last round: the other text
+    vmovdqu64   [rbp + 896], zmm15                  ; AES: written
+    vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C1·H^8: A0·A1
+    vpxorq      zmm17, zmm14, [r9 + 448]            ; AES: k_Nr + text
+    vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
+    vpxorq      zmm15, zmm30, zmm15                 ; C1·H^8: S += it
+    vmovdqu64   [rbp + 960], zmm17                  ; AES: written
+    vpxorq      zmm17, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C1·H^8: T0·T1
+    vpternlogq  zmm31, zmm17, zmm15, 0x96           ; reduce: LO += S
+    vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
-    vpternlogq  zmm29, zmm3, zmm17, 0x96            ; reduce: HI += S
+    vpternlogq  zmm29, zmm3, zmm15, 0x96            ; reduce: HI += S
     vpclmulqdq  zmm3, zmm31, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm17, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm17, zmm29, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm17, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm3, ymm17, ymm3                   ; reduce: add up the lanes
-    vextracti64x2 xmm17, ymm3, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm3, xmm17, [rdi + 1152], 0x96     ; reduce: minus the key terms
+    vpshufd     zmm15, zmm31, 0x4e                  ; reduce: (LO1, LO0)
+    vpternlogq  zmm15, zmm29, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm15, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm26, ymm15, ymm3                  ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm26, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm26, xmm3, [rdi + 1344], 0x96     ; reduce: minus the key terms
     add         r9, 512                             ; next group
-    add         rbx, 512
-    sub         rcx, 512
-    cmp         rcx, 1024
+    add         rbp, 512
+    sub         rsi, 512
+    cmp         rsi, 513
     jae         .group
 .after_group:
 .rest:
-    mov         rsi, rbx
-    mov         r10, rcx
-    cmp         r10, 512
-    jb          .fewer
-    add         rbx, 512
-    sub         rcx, 512
-.fewer:
-    vpxorq      xmm15, xmm15, xmm15
-    cmp         rcx, 0x00
-    je          .written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rcx, 256
-    jb          .under_4
-    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vpxorq      zmm20, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm16                        ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm16                   ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm18, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm16                  ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm16, zmm19, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm16                  ; AES: written
-    add         r9, 256
-    add         rbx, 256
-    sub         rcx, 256
-.under_4:
-    cmp         rcx, 0x80
-    jb          .under_2
-    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vpxorq      zmm18, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm16                        ; AES: written
-    vpxorq      zmm16, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm16                   ; AES: written
-    add         r9, 0x80
-    add         rbx, 0x80
-    sub         rcx, 0x80
-.under_2:
-    cmp         rcx, 0x40
-    jb          .under_1
-    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: the next counters
-    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vpxorq      zmm17, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm16, zmm16, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm16                        ; AES: written
-    add         r9, 0x40
-    add         rbx, 0x40
-    sub         rcx, 0x40
-.under_1:
-    cmp         rcx, 0x00
-    je          .written
-    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    mov         rdx, -1
-    bzhi        rdx, rdx, rcx
-    kmovq       k1, rdx                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [r9]                   ; AES: text, zero-padded
-    vpxorq      zmm4, zmm14, zmm4                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vmovdqu8    [rbx]{k1}, zmm0                     ; AES: written
-    vmovdqu8    zmm15{k1}{z}, zmm0                  ; AES: zero-padded
-.written:
-    cmp         r10, 512
-    jb          .tail
-    vmovdqu64   zmm0, [rsi + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm1                    ; C3·H^6: C
-    vpxorq      zmm4, zmm0, [rdi + 128]             ; C3·H^6: T = A + C1
-    vpxorq      zmm5, zmm0, [rdi + 704]             ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm12, zmm0, zmm0, 0x10             ; C3·H^6: A0·A1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C3·H^6: T0·T1
-    vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C3·H^6: U0·U1
-    vmovdqu64   zmm0, [rsi + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm1                    ; C4·H^5: C
-    vpxorq      zmm4, zmm0, [rdi + 192]             ; C4·H^5: T = A + C1
-    vpxorq      zmm5, zmm0, [rdi + 768]             ; C4·H^5: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4·H^5: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: U0·U1
-    vmovdqu64   zmm6, [rsi + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C5·H^4: C
-    vpxorq      zmm7, zmm6, [rdi + 256]             ; C5·H^4: T = A + C1
-    vpxorq      zmm8, zmm6, [rdi + 832]             ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   zmm9, [rsi + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm1                    ; C6·H^3: C
-    vpxorq      zmm10, zmm9, [rdi + 320]            ; C6·H^3: T = A + C1
-    vpxorq      zmm11, zmm9, [rdi + 896]            ; C6·H^3: U = A + C2
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6·H^3: A0·A1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: T0·T1
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6·H^3: U0·U1
-    vpternlogq  zmm12, zmm0, zmm6, 0x96             ; C6·H^3: S += it
-    vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C6·H^3: LO += it
-    vpternlogq  zmm14, zmm5, zmm8, 0x96             ; C6·H^3: HI += it
-    vmovdqu64   zmm0, [rsi + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm1                    ; C7·H^2: C
-    vpxorq      zmm4, zmm0, [rdi + 384]             ; C7·H^2: T = A + C1
-    vpxorq      zmm5, zmm0, [rdi + 960]             ; C7·H^2: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7·H^2: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: U0·U1
-    vmovdqu64   zmm6, [rsi + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C8·H^1: C
-    vpxorq      zmm7, zmm6, [rdi + 448]             ; C8·H^1: T = A + C1
-    vpxorq      zmm8, zmm6, [rdi + 1024]            ; C8·H^1: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: U0·U1
-    vpternlogq  zmm12, zmm9, zmm0, 0x96             ; C8·H^1: S += it
-    vpternlogq  zmm13, zmm10, zmm4, 0x96            ; C8·H^1: LO += it
-    vpternlogq  zmm14, zmm11, zmm5, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm0, [rsi + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm1                    ; C2·H^7: C
-    vpxorq      zmm4, zmm0, [rdi + 64]              ; C2·H^7: T = A + C1
-    vpxorq      zmm5, zmm0, [rdi + 640]             ; C2·H^7: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2·H^7: A0·A1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: T0·T1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
-    vmovdqu64   zmm9, [rsi]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm1                    ; C1·H^8: C
-    vpxorq      zmm3, zmm9, zmm3                    ; C1·H^8: A = X + C
-    vpxorq      zmm9, zmm3, [rdi]                   ; C1·H^8: T = A + C1
-    vpxorq      zmm10, zmm3, [rdi + 576]            ; C1·H^8: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: U0·U1
-    vpternlogq  zmm12, zmm6, zmm0, 0x96             ; C1·H^8: S += it
-    vpternlogq  zmm13, zmm7, zmm4, 0x96             ; C1·H^8: LO += it
-    vpternlogq  zmm14, zmm8, zmm5, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm0, zmm12, zmm3                   ; C1·H^8: S += it
-    vpternlogq  zmm13, zmm9, zmm0, 0x96             ; reduce: LO += S
-    vpternlogq  zmm14, zmm10, zmm0, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm0, zmm13, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm13, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm3, zmm14, zmm0, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm0, ymm3, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm3, xmm0, [rdi + 1152], 0x96      ; reduce: minus the key terms
-    add         rsi, 512                            ; reduce
-    sub         r10, 512                            ; reduce
-.tail:
-    cmp         r10, 0x00
-    je          .tag                                ; reduce
-    lea         rcx, [r10 + 15]                     ; reduce
-    and         rcx, -16                            ; reduce
-    lea         rdx, [rdi + 512]                    ; reduce
-    sub         rdx, rcx                            ; reduce: H^m
-    vmovdqu64   xmm0, [rdx + 1152]                  ; reduce: R_m: the key terms of H^m … H^1
-    cmp         r10, 0x40
-    jae         .tail_first                         ; reduce
-    vpxorq      xmm4, xmm4, xmm4                    ; reduce
-    vpxorq      xmm5, xmm5, xmm5                    ; reduce
-    vpxorq      xmm9, xmm9, xmm9                    ; reduce
-    jmp         .tail_rest                          ; reduce
-.tail_first:
-    vmovdqu64   zmm4, [rsi]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm1                    ; C·H^m: C
-    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
-    vpxorq      zmm5, zmm3, [rdx]                   ; C·H^m: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 576]             ; C·H^m: U = A + C2
-    vpclmulqdq  zmm4, zmm3, zmm3, 0x10              ; C·H^m: A0·A1
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^m: T0·T1
-    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; C·H^m: U0·U1
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r10, 0x40
-    cmp         r10, 0x40
-    jb          .tail_after_block
-.tail_block:
-    vmovdqu64   zmm6, [rsi]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm6, zmm6, zmm1                    ; C·H^i: C
-    vpxorq      zmm7, zmm6, [rdx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm6, [rdx + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: S += it
-    vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: LO += it
-    vpxorq      zmm9, zmm9, zmm8                    ; C·H^i: HI += it
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r10, 0x40
-    cmp         r10, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         r10, 0x00
-    je          .tail_reduce
-.tail_rest:
-    vpshufb     zmm6, zmm15, zmm1                   ; C
-    vpxorq      zmm3, zmm6, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm6, zmm3, [rdx]                   ; C·H^i: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 576]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm4, zmm4, zmm3                    ; C·H^i: S += it
-    vpxorq      zmm5, zmm5, zmm6                    ; C·H^i: LO += it
-    vpxorq      zmm9, zmm9, zmm7                    ; C·H^i: HI += it
-.tail_reduce:
-    vpxorq      zmm3, zmm5, zmm4                    ; reduce: LO += S
-    vpclmulqdq  zmm5, zmm3, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm9, zmm4, zmm3, 0x96              ; reduce: + HI
-    vpxorq      zmm3, zmm5, zmm9                    ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm3, xmm4, xmm0, 0x96              ; reduce: minus the key terms
-.tag:
-    shl         rbp, 0x03                           ; bits
-    vmovq       xmm0, rbp
+    shl         r12, 0x03                           ; bits
+    vmovq       xmm3, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm4, r8
-    vpunpcklqdq xmm0, xmm0, xmm4                    ; bits of both lengths, bytes reversed
-    vpxorq      xmm0, xmm3, xmm0                    ; lengths: A = X + lengths
-    vpxorq      xmm3, xmm0, [rdi + 496]             ; lengths: T = A + C1
-    vpxorq      xmm4, xmm0, [rdi + 1072]            ; lengths: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vpxorq      xmm3, xmm3, xmm0                    ; lengths: LO += S
-    vpclmulqdq  xmm5, xmm3, xmm2, 0x10              ; lengths: LO0·Q'
-    vpshufd     xmm2, xmm3, 0x4e                    ; lengths: (LO1, LO0)
-    vpternlogq  xmm4, xmm0, xmm2, 0x96              ; lengths: + HI
-    vpternlogq  xmm5, xmm4, [rdi + 1648], 0x96      ; lengths: minus the key terms
-    vpshufb     xmm0, xmm5, xmm1                    ; lengths: as in memory
+    vmovq       xmm15, r8
+    vpunpcklqdq xmm3, xmm3, xmm15                   ; bits of both lengths, bytes reversed
+    cmp         rsi, 257
+    jae         .rest_over_4
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x81
+    jae         .rest_over_2
+    cmp         rsi, 0x41
+    jae         .rest_over_1
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm15{k1}{z}, [r9]                  ; text, zero-padded
+    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^6: C
+    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^5: C
+    vmovdqu64   zmm19, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm19, zmm19, zmm1                  ; C5·H^4: C
+    vpclmulqdq  zmm21, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C4·H^5: A0·A1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm19, zmm19, 0x10            ; C5·H^4: A0·A1
+    vpternlogq  zmm21, zmm20, zmm4, 0x96            ; C6·H^3: S += it
+    vpxorq      zmm4, zmm16, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm20, zmm4, zmm4, 0x10             ; C3·H^6: T0·T1
+    vpxorq      zmm4, zmm18, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: T0·T1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      zmm5, zmm19, [rdi + 320]            ; C5·H^4: T = A + C1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: T0·T1
+    vpternlogq  zmm20, zmm4, zmm5, 0x96             ; C6·H^3: LO += it
+    vpxorq      zmm4, zmm16, [rdi + 832]            ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpxorq      zmm4, zmm18, [rdi + 896]            ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vpxorq      zmm5, zmm19, [rdi + 960]            ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   zmm4, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpshufb     zmm4, zmm4, zmm1                    ; C6·H^3: C
+    vmovdqu64   zmm5, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm1                    ; C7·H^2: C
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C6·H^3: A0·A1
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C7·H^2: A0·A1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C8·H^1: S += it
+    vpxorq      zmm6, zmm4, [rdi + 384]             ; C6·H^3: T = A + C1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: T0·T1
+    vpxorq      zmm7, zmm5, [rdi + 448]             ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: T0·T1
+    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
+    vpxorq      zmm5, zmm5, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: U0·U1
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vmovdqu64   zmm4, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm1                    ; C8·H^1: C
+    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm1                    ; C2·H^7: C
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C2·H^7: A0·A1
+    vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C1·H^8: S += it
+    vpxorq      zmm6, zmm4, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: T0·T1
+    vpxorq      zmm7, zmm5, [rdi + 128]             ; C2·H^7: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: T0·T1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C1·H^8: LO += it
+    vpxorq      zmm4, zmm4, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8·H^1: U0·U1
+    vpxorq      zmm5, zmm5, [rdi + 768]             ; C2·H^7: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1·H^8: HI += it
+    vmovdqu64   zmm4, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm1                    ; C1·H^8: C
+    vpxorq      zmm4, zmm4, zmm26                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; C1·H^8: A0·A1
+    vpxorq      zmm5, zmm21, zmm5                   ; C1·H^8: S += it
+    vpxorq      zmm6, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      zmm7, zmm4, [rdi + 64]              ; C1·H^8: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1·H^8: T0·T1
+    vpternlogq  zmm20, zmm7, zmm5, 0x96             ; reduce: LO += S
+    vpxorq      zmm4, zmm4, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: U0·U1
+    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm4, zmm20, zmm2, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm5, zmm20, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm5, zmm16, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm26, ymm5, ymm4                   ; reduce: add up the lanes
+    vmovdqu8    [rbp + 512]{k1}, zmm0               ; AES: written
+    vextracti64x2 xmm4, ymm26, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm26, xmm4, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm4, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm5, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
+    vmovdqu8    zmm6{k2}{z}, [rdx]                  ; powers of the blocks that there are
+    vmovdqu8    zmm7{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
+    vpxorq      zmm6, zmm0, zmm6                    ; C1: T = A + C1
+    vpxorq      zmm7, zmm0, zmm7                    ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm3, zmm0                   ; C1: S += it
+    vpxorq      zmm6, zmm4, zmm6                    ; C1: LO += it
+    vpxorq      zmm16, zmm5, zmm7                   ; C1: HI += it
+    jmp         .reduce
+.rest_over_1:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm15{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^6: C
+    vmovdqu64   zmm19, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm19, zmm19, zmm1                  ; C4·H^5: C
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm20, zmm20, zmm1                  ; C5·H^4: C
+    vpclmulqdq  zmm23, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm21, zmm19, zmm19, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C5·H^4: A0·A1
+    vpternlogq  zmm23, zmm21, zmm22, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm22, zmm21, zmm21, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm4, zmm19, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: T0·T1
+    vpxorq      zmm21, zmm20, [rdi + 320]           ; C5·H^4: T = A + C1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5·H^4: T0·T1
+    vpternlogq  zmm22, zmm4, zmm21, 0x96            ; C6·H^3: LO += it
+    vpxorq      zmm4, zmm16, [rdi + 832]            ; C3·H^6: U = A + C2
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm21, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm4, zmm19, [rdi + 896]            ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 2
+    vpxorq      zmm16, zmm20, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpternlogq  zmm21, zmm4, zmm16, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm4, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm1                    ; C6·H^3: C
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
+    vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C7·H^2: A0·A1
+    vpternlogq  zmm23, zmm16, zmm7, 0x96            ; C8·H^1: S += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      zmm7, zmm4, [rdi + 384]             ; C6·H^3: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
+    vpxorq      zmm16, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C7·H^2: T0·T1
+    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
+    vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
+    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpternlogq  zmm21, zmm4, zmm6, 0x96             ; C8·H^1: HI += it
+    vmovdqu64   zmm4, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpshufb     zmm4, zmm4, zmm1                    ; C8·H^1: C
+    vmovdqu64   zmm6, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm1                    ; C2·H^7: C
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C8·H^1: A0·A1
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C2·H^7: A0·A1
+    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C1·H^8: S += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      zmm7, zmm4, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: T0·T1
+    vpxorq      zmm8, zmm6, [rdi + 128]             ; C2·H^7: T = A + C1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: T0·T1
+    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm4, zmm4, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8·H^1: U0·U1
+    vpxorq      zmm6, zmm6, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
+    vpternlogq  zmm21, zmm4, zmm6, 0x96             ; C1·H^8: HI += it
+    vmovdqu64   zmm4, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpshufb     zmm4, zmm4, zmm1                    ; C1·H^8: C
+    vpxorq      zmm4, zmm4, zmm26                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      zmm6, zmm23, zmm6                   ; C1·H^8: S += it
+    vpxorq      zmm7, zmm4, [rdi + 64]              ; C1·H^8: T = A + C1
+    vpxorq      zmm8, zmm14, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1·H^8: T0·T1
+    vpternlogq  zmm22, zmm7, zmm6, 0x96             ; reduce: LO += S
+    vpxorq      zmm4, zmm4, [rdi + 704]             ; C1·H^8: U = A + C2
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: U0·U1
+    vpternlogq  zmm21, zmm4, zmm6, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm4, zmm22, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 512], zmm5                   ; AES: written
+    vpshufd     zmm6, zmm22, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm6, zmm21, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm4, zmm14, zmm15                  ; AES: k_Nr + text
+    vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm26, ymm6, ymm7                   ; reduce: add up the lanes
+    vextracti64x2 xmm6, ymm26, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  xmm26, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm4, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm7, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vmovdqu8    [rbp + 576]{k1}, zmm0               ; AES: written
+    vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpclmulqdq  xmm6, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm16, xmm7, xmm7, 0x10             ; lengths: U0·U1
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
+    vmovdqu8    zmm4{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C2: T = A + C1
+    vpxorq      zmm4, zmm0, zmm4                    ; C2: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
+    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.rest_over_2:
+    cmp         rsi, 0xc1
+    jae         .rest_over_3
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm15{k1}{z}, [r9 + 128]            ; text, zero-padded
+    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^6: C
+    vmovdqu64   zmm19, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm1                  ; C4·H^5: C
+    vmovdqu64   zmm21, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm1                  ; C5·H^4: C
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  zmm24, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C4·H^5: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C5·H^4: A0·A1
+    vpternlogq  zmm24, zmm22, zmm23, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm23, zmm22, zmm22, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm19, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm4, zmm21, [rdi + 320]            ; C5·H^4: T = A + C1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: T0·T1
+    vpternlogq  zmm23, zmm22, zmm4, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 1
+    vpxorq      zmm16, zmm16, [rdi + 832]           ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      zmm5, zmm19, [rdi + 896]            ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: U0·U1
+    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 2
+    vpxorq      zmm18, zmm21, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpternlogq  zmm20, zmm5, zmm18, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm5, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpshufb     zmm5, zmm5, zmm1                    ; C6·H^3: C
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
+    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm1                  ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm18, zmm5, zmm5, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C7·H^2: A0·A1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpternlogq  zmm24, zmm18, zmm19, 0x96           ; C8·H^1: S += it
+    vpxorq      zmm7, zmm5, [rdi + 384]             ; C6·H^3: T = A + C1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
+    vpxorq      zmm18, zmm16, [rdi + 448]           ; C7·H^2: T = A + C1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7·H^2: T0·T1
+    vpternlogq  zmm23, zmm7, zmm18, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      zmm5, zmm5, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^3: U0·U1
+    vpxorq      zmm7, zmm16, [rdi + 1088]           ; C7·H^2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
+    vpternlogq  zmm20, zmm5, zmm7, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vmovdqu64   zmm5, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm1                    ; C8·H^1: C
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm1                    ; C2·H^7: C
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C2·H^7: A0·A1
+    vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C1·H^8: S += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpxorq      zmm8, zmm5, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpxorq      zmm9, zmm7, [rdi + 128]             ; C2·H^7: T = A + C1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: T0·T1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpternlogq  zmm23, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vpxorq      zmm5, zmm5, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8·H^1: U0·U1
+    vpxorq      zmm7, zmm7, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpternlogq  zmm20, zmm5, zmm7, 0x96             ; C1·H^8: HI += it
+    vmovdqu64   zmm5, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpshufb     zmm5, zmm5, zmm1                    ; C1·H^8: C
+    vpxorq      zmm5, zmm5, zmm26                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C1·H^8: A0·A1
+    vpxorq      zmm7, zmm24, zmm7                   ; C1·H^8: S += it
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm5, [rdi + 64]              ; C1·H^8: T = A + C1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: T0·T1
+    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
+    vpternlogq  zmm23, zmm8, zmm7, 0x96             ; reduce: LO += S
+    vpxorq      zmm5, zmm5, [rdi + 704]             ; C1·H^8: U = A + C2
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^8: U0·U1
+    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
+    vpternlogq  zmm20, zmm5, zmm7, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm5, zmm23, zmm2, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm7, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpshufd     zmm8, zmm23, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm20, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
+    vextracti64x4 ymm5, zmm8, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm26, ymm8, ymm5                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
+    vextracti64x2 xmm5, ymm26, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm26, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm5, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm5, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vmovdqu8    [rbp + 640]{k1}, zmm0               ; AES: written
+    vpclmulqdq  xmm10, xmm7, xmm7, 0x10             ; lengths: T0·T1
+    vpclmulqdq  xmm11, xmm5, xmm5, 0x10             ; lengths: U0·U1
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm5, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm7{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
+    vmovdqu8    zmm8{k2}{z}, [rdx + 768]            ; powers of the blocks that there are
+    vpxorq      zmm7, zmm0, zmm7                    ; C3: T = A + C1
+    vpxorq      zmm8, zmm0, zmm8                    ; C3: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vpternlogq  zmm9, zmm3, zmm0, 0x96              ; C3: S += it
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C3: LO += it
+    vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C3: HI += it
+    vpshufb     zmm0, zmm6, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
+    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm9, zmm0                   ; C1: S += it
+    vpxorq      zmm6, zmm10, zmm3                   ; C1: LO += it
+    vpxorq      zmm16, zmm11, zmm4                  ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .reduce
+.rest_over_3:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm15{k1}{z}, [r9 + 192]            ; text, zero-padded
+    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm1                  ; C3·H^6: C
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm1                  ; C4·H^5: C
+    vmovdqu64   zmm22, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; C5·H^4: C
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm18, zmm18, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm24, zmm21, zmm21, 0x10           ; C4·H^5: A0·A1
+    vpaddd      zmm0, zmm0, zmm16                   ; AES: 12 blocks ahead
+    vpclmulqdq  zmm16, zmm22, zmm22, 0x10           ; C5·H^4: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpternlogq  zmm25, zmm24, zmm16, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm16, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm19, zmm18, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm24, zmm19, zmm19, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm19, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm21, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm4, zmm22, [rdi + 320]            ; C5·H^4: T = A + C1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: T0·T1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpternlogq  zmm24, zmm20, zmm4, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
+    vpxorq      zmm18, zmm18, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm19, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm18, zmm18, 0x10           ; C3·H^6: U0·U1
+    vpxorq      zmm18, zmm21, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm18, zmm18, 0x10            ; C4·H^5: U0·U1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vpxorq      zmm18, zmm22, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpternlogq  zmm23, zmm5, zmm18, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vmovdqu64   zmm18, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpshufb     zmm6, zmm18, zmm1                   ; C6·H^3: C
+    vmovdqu64   zmm18, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vpshufb     zmm18, zmm18, zmm1                  ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm19, zmm6, zmm6, 0x10             ; C6·H^3: A0·A1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C7·H^2: A0·A1
+    vpternlogq  zmm25, zmm19, zmm20, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm7, zmm6, [rdi + 384]             ; C6·H^3: T = A + C1
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpxorq      zmm19, zmm18, [rdi + 448]           ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpternlogq  zmm24, zmm7, zmm19, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      zmm6, zmm6, [rdi + 1024]            ; C6·H^3: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: U0·U1
+    vaesenc     zmm7, zmm16, zmm9                   ; AES: round 5
+    vpxorq      zmm8, zmm18, [rdi + 1088]           ; C7·H^2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm23, zmm6, zmm8, 0x96             ; C8·H^1: HI += it
+    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpshufb     zmm6, zmm6, zmm1                    ; C8·H^1: C
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vmovdqu64   zmm8, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpshufb     zmm8, zmm8, zmm1                    ; C2·H^7: C
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; C8·H^1: A0·A1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpternlogq  zmm25, zmm9, zmm16, 0x96            ; C1·H^8: S += it
+    vpxorq      zmm9, zmm6, [rdi + 512]             ; C8·H^1: T = A + C1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpxorq      zmm10, zmm8, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^7: T0·T1
+    vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      zmm6, zmm6, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8·H^1: U0·U1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm8, zmm8, [rdi + 768]             ; C2·H^7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpternlogq  zmm23, zmm6, zmm8, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpshufb     zmm6, zmm6, zmm1                    ; C1·H^8: C
+    vpxorq      zmm6, zmm6, zmm26                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm25, zmm8                   ; C1·H^8: S += it
+    vpxorq      zmm9, zmm6, [rdi + 64]              ; C1·H^8: T = A + C1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^8: T0·T1
+    vpxorq      zmm10, zmm14, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm24, zmm9, zmm8, 0x96             ; reduce: LO += S
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, [rdi + 704]             ; C1·H^8: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1·H^8: U0·U1
+    vmovdqu64   [rbp + 512], zmm7                   ; AES: written
+    vpternlogq  zmm23, zmm6, zmm8, 0x96             ; reduce: HI += S
+    vpxorq      zmm6, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm24, zmm2, 0x10             ; reduce: LO0·Q'
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpshufd     zmm6, zmm24, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm6, zmm23, zmm8, 0x96             ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
+    vextracti64x4 ymm8, zmm6, 0x01                  ; reduce: upper lanes
+    vpxorq      zmm9, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      ymm26, ymm6, ymm8                   ; reduce: add up the lanes
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vextracti64x2 xmm6, ymm26, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm26, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vmovdqu64   [rbp + 640], zmm5                   ; AES: written
+    vpxorq      xmm6, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      zmm8, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      xmm9, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vmovdqu8    [rbp + 704]{k1}, zmm0               ; AES: written
+    vpclmulqdq  xmm16, xmm9, xmm9, 0x10             ; lengths: U0·U1
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpxorq      zmm9, zmm5, [rdx + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm5, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vpternlogq  zmm15, zmm3, zmm5, 0x96             ; C3: S += it
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C3: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
+    vmovdqu8    zmm4{k2}{z}, [rdx + 832]            ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C4: T = A + C1
+    vpxorq      zmm4, zmm0, zmm4                    ; C4: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
+    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.rest_over_4:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 385
+    jae         .rest_over_6
+    cmp         rsi, 321
+    jae         .rest_over_5
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm15{k1}{z}, [r9 + 256]            ; text, zero-padded
+    vmovdqu64   zmm19, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm19, zmm19, zmm1                  ; C3·H^6: C
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm1                  ; C4·H^5: C
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm24, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpclmulqdq  zmm27, zmm19, zmm19, 0x10           ; C3·H^6: A0·A1
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C4·H^5: A0·A1
+    vpaddd      zmm0, zmm0, zmm18                   ; AES: 16 blocks ahead
+    vpclmulqdq  zmm18, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpternlogq  zmm27, zmm25, zmm18, 0x96           ; C6·H^3: S += it
+    vpxorq      zmm18, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm19, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm20, zmm20, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm20, zmm22, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm25, zmm25, 0x10            ; C5·H^4: T0·T1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpternlogq  zmm28, zmm20, zmm4, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
+    vpxorq      zmm19, zmm19, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm20, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm19, zmm19, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpxorq      zmm19, zmm22, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm19, zmm19, 0x10            ; C4·H^5: U0·U1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vpxorq      zmm19, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5·H^4: U0·U1
+    vpternlogq  zmm23, zmm5, zmm19, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
+    vmovdqu64   zmm19, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vpshufb     zmm19, zmm19, zmm1                  ; C6·H^3: C
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm20, zmm19, zmm19, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm21, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm7, zmm19, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpxorq      zmm20, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C7·H^2: T0·T1
+    vpternlogq  zmm28, zmm7, zmm20, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 4
+    vpxorq      zmm16, zmm19, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C6·H^3: U0·U1
+    vaesenc     zmm16, zmm18, zmm9                  ; AES: round 5
+    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm23, zmm8, zmm6, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 5
+    vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpshufb     zmm7, zmm7, zmm1                    ; C8·H^1: C
+    vaesenc     zmm8, zmm16, zmm10                  ; AES: round 6
+    vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^7: C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm7, zmm7, 0x10             ; C8·H^1: A0·A1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm18, zmm9, zmm9, 0x10             ; C2·H^7: A0·A1
+    vpternlogq  zmm27, zmm16, zmm18, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      zmm10, zmm7, [rdi + 512]            ; C8·H^1: T = A + C1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpxorq      zmm16, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  zmm28, zmm10, zmm16, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      zmm7, zmm7, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: U0·U1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm9, zmm9, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpternlogq  zmm23, zmm7, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vmovdqu64   zmm7, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm1                    ; C1·H^8: C
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vpxorq      zmm7, zmm7, zmm26                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm9, zmm27, zmm9                   ; C1·H^8: S += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpxorq      zmm10, zmm7, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: T0·T1
+    vpxorq      zmm11, zmm14, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm28, zmm10, zmm9, 0x96            ; reduce: LO += S
+    vaesenclast zmm8, zmm8, zmm11                   ; AES: last round: the other text
+    vpxorq      zmm7, zmm7, [rdi + 704]             ; C1·H^8: U = A + C2
+    vmovdqu64   [rbp + 512], zmm8                   ; AES: written
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1·H^8: U0·U1
+    vpxorq      zmm10, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm23, zmm7, zmm9, 0x96             ; reduce: HI += S
+    vaesenclast zmm4, zmm4, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm28, zmm2, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm9, zmm28, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
+    vpternlogq  zmm9, zmm23, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm7, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm9, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vpxorq      ymm26, ymm9, ymm10                  ; reduce: add up the lanes
+    vmovdqu64   [rbp + 640], zmm5                   ; AES: written
+    vextracti64x2 xmm7, ymm26, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm9, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vpternlogq  xmm26, xmm7, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vmovdqu64   [rbp + 704], zmm6                   ; AES: written
+    vpxorq      xmm9, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vpxorq      zmm10, zmm14, zmm15                 ; AES: k_Nr + text
+    vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vaesenclast zmm0, zmm0, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  xmm12, xmm7, xmm7, 0x10             ; lengths: T0·T1
+    vmovdqu8    [rbp + 768]{k1}, zmm0               ; AES: written
+    vpclmulqdq  xmm13, xmm9, xmm9, 0x10             ; lengths: U0·U1
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpxorq      zmm9, zmm5, [rdx + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm5, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
+    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; C3: S += it
+    vpternlogq  zmm12, zmm4, zmm9, 0x96             ; C3: LO += it
+    vpternlogq  zmm13, zmm7, zmm10, 0x96            ; C3: HI += it
+    vpshufb     zmm3, zmm6, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm6{k2}{z}, [rdx + 256]            ; powers of the blocks that there are
+    vmovdqu8    zmm7{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
+    vpxorq      zmm6, zmm0, zmm6                    ; C5: T = A + C1
+    vpxorq      zmm7, zmm0, zmm7                    ; C5: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
+    vpternlogq  zmm11, zmm3, zmm0, 0x96             ; C5: S += it
+    vpternlogq  zmm12, zmm4, zmm6, 0x96             ; C5: LO += it
+    vpternlogq  zmm13, zmm5, zmm7, 0x96             ; C5: HI += it
+    vpshufb     zmm0, zmm8, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
+    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm11, zmm0                  ; C1: S += it
+    vpxorq      zmm6, zmm12, zmm3                   ; C1: LO += it
+    vpxorq      zmm16, zmm13, zmm4                  ; C1: HI += it
+    jmp         .reduce
+.rest_over_5:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm19{k1}{z}, [r9 + 320]            ; text, zero-padded
+    vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^6: C
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; C4·H^5: C
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vmovdqu64   zmm24, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm20, zmm20, 0x10           ; C3·H^6: A0·A1
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C4·H^5: A0·A1
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpternlogq  zmm28, zmm25, zmm27, 0x96           ; C6·H^3: S += it
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm20, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm25, zmm25, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm22, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vpxorq      zmm27, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm27, zmm27, 0x10            ; C5·H^4: T0·T1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vpternlogq  zmm29, zmm25, zmm4, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
+    vpxorq      zmm20, zmm20, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpxorq      zmm20, zmm22, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpxorq      zmm15, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpternlogq  zmm23, zmm20, zmm15, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm15, zmm16, zmm6                  ; AES: round 2
+    vmovdqu64   zmm16, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vpshufb     zmm16, zmm16, zmm1                  ; C6·H^3: C
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm22, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vpternlogq  zmm28, zmm20, zmm22, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm7, zmm16, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpxorq      zmm20, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vpternlogq  zmm29, zmm7, zmm20, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 4
+    vpxorq      zmm16, zmm16, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C6·H^3: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm16, zmm21, zmm9                  ; AES: round 5
+    vpternlogq  zmm23, zmm8, zmm6, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm15, zmm9                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vmovdqu64   zmm8, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm1                    ; C8·H^1: C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^7: C
+    vaesenc     zmm15, zmm16, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C8·H^1: A0·A1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm18, zmm9, zmm9, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpternlogq  zmm28, zmm16, zmm18, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      zmm10, zmm8, [rdi + 512]            ; C8·H^1: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpxorq      zmm16, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm29, zmm10, zmm16, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      zmm8, zmm8, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: U0·U1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm9, zmm9, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm10, zmm15, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpternlogq  zmm23, zmm8, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vmovdqu64   zmm8, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpshufb     zmm8, zmm8, zmm1                    ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm8, zmm26                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C1·H^8: A0·A1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpxorq      zmm9, zmm28, zmm9                   ; C1·H^8: S += it
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpxorq      zmm11, zmm8, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1·H^8: T0·T1
+    vpxorq      zmm12, zmm14, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm29, zmm11, zmm9, 0x96            ; reduce: LO += S
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, [rdi + 704]             ; C1·H^8: U = A + C2
+    vmovdqu64   [rbp + 512], zmm5                   ; AES: written
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: U0·U1
+    vpxorq      zmm11, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm23, zmm8, zmm9, 0x96             ; reduce: HI += S
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm29, zmm2, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
+    vpshufd     zmm11, zmm29, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm9, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm11, zmm23, zmm8, 0x96            ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm8, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 640], zmm8                   ; AES: written
+    vextracti64x4 ymm9, zmm11, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm10, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      ymm26, ymm11, ymm9                  ; reduce: add up the lanes
+    vaesenclast zmm9, zmm6, zmm10                   ; AES: last round: the other text
+    vextracti64x2 xmm6, ymm26, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 704], zmm9                   ; AES: written
+    vpternlogq  xmm26, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm6, zmm14, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      xmm10, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vaesenclast zmm7, zmm7, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm11, xmm3, [rdi + 1200]           ; lengths: U = A + C2
+    vmovdqu64   [rbp + 768], zmm7                   ; AES: written
+    vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpxorq      zmm3, zmm14, zmm19                  ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm10, xmm10, 0x10            ; lengths: T0·T1
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  xmm16, xmm11, xmm11, 0x10           ; lengths: U0·U1
+    vmovdqu8    [rbp + 832]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vpxorq      zmm11, zmm8, [rdx + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm8, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C3: S += it
+    vpternlogq  zmm6, zmm4, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm16, zmm10, zmm12, 0x96           ; C3: HI += it
+    vpshufb     zmm3, zmm9, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm8, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vpxorq      zmm9, zmm7, [rdx + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm7, [rdx + 896]            ; C5: U = A + C2
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C5: S += it
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C5: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 320]            ; powers of the blocks that there are
+    vmovdqu8    zmm4{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C6: T = A + C1
+    vpxorq      zmm4, zmm0, zmm4                    ; C6: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
+    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.rest_over_6:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 449
+    jae         .rest_over_7
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm15{k1}{z}, [r9 + 384]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^6: C
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; C4·H^5: C
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vmovdqu64   zmm24, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpclmulqdq  zmm29, zmm20, zmm20, 0x10           ; C3·H^6: A0·A1
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpaddd      zmm25, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm27, zmm22, zmm22, 0x10           ; C4·H^5: A0·A1
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm27, zmm20, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm27, zmm22, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm28, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm28, zmm28, 0x10            ; C5·H^4: T0·T1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpternlogq  zmm30, zmm27, zmm4, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
+    vpxorq      zmm20, zmm20, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpxorq      zmm20, zmm22, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm22, zmm25, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
+    vpxorq      zmm19, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpternlogq  zmm27, zmm20, zmm19, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vmovdqu64   zmm19, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 2
+    vpshufb     zmm19, zmm19, zmm1                  ; C6·H^3: C
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vpternlogq  zmm29, zmm22, zmm23, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpxorq      zmm22, zmm19, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm22, zmm22, 0x10            ; C6·H^3: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpxorq      zmm22, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vpternlogq  zmm30, zmm7, zmm22, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 4
+    vaesenc     zmm18, zmm20, zmm8                  ; AES: round 4
+    vpxorq      zmm19, zmm19, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm19, zmm19, 0x10            ; C6·H^3: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm19, zmm21, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vpternlogq  zmm27, zmm8, zmm6, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 5
+    vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 5
+    vpshufb     zmm7, zmm7, zmm1                    ; C8·H^1: C
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^7: C
+    vaesenc     zmm18, zmm19, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm19, zmm7, zmm7, 0x10             ; C8·H^1: A0·A1
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm20, zmm9, zmm9, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vpternlogq  zmm29, zmm19, zmm20, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      zmm10, zmm7, [rdi + 512]            ; C8·H^1: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vpxorq      zmm19, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  zmm30, zmm10, zmm19, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      zmm7, zmm7, [rdi + 1152]            ; C8·H^1: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: U0·U1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm9, zmm9, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm11, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpternlogq  zmm27, zmm7, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm7, zmm8, zmm12                   ; AES: round 8
+    vmovdqu64   zmm8, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpshufb     zmm8, zmm8, zmm1                    ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm8, zmm26                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm10, zmm13                  ; AES: round 9
+    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C1·H^8: A0·A1
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 9
+    vpxorq      zmm10, zmm29, zmm10                 ; C1·H^8: S += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpxorq      zmm12, zmm8, [rdi + 64]             ; C1·H^8: T = A + C1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1·H^8: T0·T1
+    vpxorq      zmm13, zmm14, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm30, zmm12, zmm10, 0x96           ; reduce: LO += S
+    vaesenclast zmm5, zmm5, zmm13                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, [rdi + 704]             ; C1·H^8: U = A + C2
+    vmovdqu64   [rbp + 512], zmm5                   ; AES: written
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^8: U0·U1
+    vpxorq      zmm12, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm12                   ; AES: last round: the other text
+    vpternlogq  zmm27, zmm8, zmm10, 0x96            ; reduce: HI += S
+    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
+    vpclmulqdq  zmm8, zmm30, zmm2, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm10, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vpshufd     zmm12, zmm30, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 640], zmm9                   ; AES: written
+    vpternlogq  zmm12, zmm27, zmm8, 0x96            ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm8, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vextracti64x4 ymm10, zmm12, 0x01                ; reduce: upper lanes
+    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
+    vpxorq      ymm26, ymm12, ymm10                 ; reduce: add up the lanes
+    vmovdqu64   [rbp + 704], zmm8                   ; AES: written
+    vextracti64x2 xmm10, ymm26, 0x01                ; reduce: upper lanes
+    vpxorq      zmm11, zmm14, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vpternlogq  xmm26, xmm10, [rdi + 1344], 0x96    ; reduce: minus the key terms
+    vmovdqu64   [rbp + 768], zmm6                   ; AES: written
+    vpxorq      xmm10, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm11, zmm14, [r9 + 320]            ; AES: k_Nr + text
+    vpxorq      xmm12, xmm3, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 832], zmm7                   ; AES: written
+    vpclmulqdq  xmm13, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpxorq      zmm3, zmm14, zmm15                  ; AES: k_Nr + text
+    vpclmulqdq  xmm14, xmm10, xmm10, 0x10           ; lengths: T0·T1
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  xmm16, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vmovdqu8    [rbp + 896]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vpxorq      zmm11, zmm9, [rdx + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm9, [rdx + 768]            ; C3: U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: A0·A1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
+    vpternlogq  zmm13, zmm3, zmm9, 0x96             ; C3: S += it
+    vpternlogq  zmm14, zmm4, zmm11, 0x96            ; C3: LO += it
+    vpternlogq  zmm16, zmm10, zmm12, 0x96           ; C3: HI += it
+    vpshufb     zmm3, zmm8, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm8, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vpxorq      zmm9, zmm6, [rdx + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm6, [rdx + 896]            ; C5: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C5: S += it
+    vpternlogq  zmm14, zmm4, zmm9, 0x96             ; C5: LO += it
+    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C5: HI += it
+    vpshufb     zmm3, zmm7, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm7{k2}{z}, [rdx + 384]            ; powers of the blocks that there are
+    vmovdqu8    zmm8{k2}{z}, [rdx + 1024]           ; powers of the blocks that there are
+    vpxorq      zmm7, zmm0, zmm7                    ; C7: T = A + C1
+    vpxorq      zmm8, zmm0, zmm8                    ; C7: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
+    vpternlogq  zmm13, zmm3, zmm0, 0x96             ; C7: S += it
+    vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C7: LO += it
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C7: HI += it
+    vpshufb     zmm0, zmm5, zmm1                    ; C
+    vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
+    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm13, zmm0                  ; C1: S += it
+    vpxorq      zmm6, zmm14, zmm3                   ; C1: LO += it
+    vpxorq      zmm16, zmm16, zmm4                  ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .reduce
+.rest_over_7:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm19{k1}{z}, [r9 + 448]            ; text, zero-padded
+    vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; C3·H^6: C
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm1                  ; C4·H^5: C
+    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
+    vmovdqu64   zmm24, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpaddd      zmm25, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm30, zmm20, zmm20, 0x10           ; C3·H^6: A0·A1
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm23, zmm23, 0x10           ; C4·H^5: A0·A1
+    vpaddd      zmm28, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
+    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_28]  ; AES: 28 blocks ahead
+    vpternlogq  zmm30, zmm27, zmm29, 0x96           ; C6·H^3: S += it
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm27, zmm20, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm31, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm27, zmm23, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4·H^5: T0·T1
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm29, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
+    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm29, zmm29, 0x10            ; C5·H^4: T0·T1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vpternlogq  zmm31, zmm27, zmm4, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 1
+    vpxorq      zmm20, zmm20, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm25, zmm5                  ; AES: round 1
+    vpxorq      zmm22, zmm23, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm23, zmm28, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      zmm5, zmm24, [rdi + 960]            ; C5·H^4: U = A + C2
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpternlogq  zmm27, zmm22, zmm5, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 2
+    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 2
+    vmovdqu64   zmm18, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpshufb     zmm18, zmm18, zmm1                  ; C6·H^3: C
+    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm18, zmm18, 0x10           ; C6·H^3: A0·A1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm24, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpternlogq  zmm30, zmm23, zmm24, 0x96           ; C8·H^1: S += it
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vpxorq      zmm23, zmm18, [rdi + 384]           ; C6·H^3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
+    vpclmulqdq  zmm15, zmm23, zmm23, 0x10           ; C6·H^3: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpxorq      zmm23, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C7·H^2: T0·T1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vpternlogq  zmm31, zmm15, zmm23, 0x96           ; C8·H^1: LO += it
+    vaesenc     zmm15, zmm20, zmm8                  ; AES: round 4
+    vpxorq      zmm18, zmm18, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm20, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm18, zmm18, 0x10            ; C6·H^3: U0·U1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm18, zmm21, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm27, zmm8, zmm6, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm16, zmm9                   ; AES: round 5
+    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 5
+    vmovdqu64   zmm15, [rbp + 448]                  ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm16, zmm20, zmm9                  ; AES: round 5
+    vpshufb     zmm15, zmm15, zmm1                  ; C8·H^1: C
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm1                    ; C2·H^7: C
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm20, zmm15, zmm15, 0x10           ; C8·H^1: A0·A1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm21, zmm9, zmm9, 0x10             ; C2·H^7: A0·A1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vpternlogq  zmm30, zmm20, zmm21, 0x96           ; C1·H^8: S += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      zmm10, zmm15, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8·H^1: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vpxorq      zmm20, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2·H^7: T0·T1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vpternlogq  zmm31, zmm10, zmm20, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm10, zmm16, zmm11                 ; AES: round 7
+    vpxorq      zmm15, zmm15, [rdi + 1152]          ; C8·H^1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm15, zmm15, 0x10           ; C8·H^1: U0·U1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm9, zmm9, [rdi + 768]             ; C2·H^7: U = A + C2
+    vaesenc     zmm15, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: U0·U1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpternlogq  zmm27, zmm11, zmm9, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm10, zmm12                  ; AES: round 8
+    vmovdqu64   zmm10, [rbp]                        ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpshufb     zmm10, zmm10, zmm1                  ; C1·H^8: C
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      zmm10, zmm10, zmm26                 ; C1·H^8: A = X + C
+    vaesenc     zmm11, zmm15, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm10, zmm10, 0x10           ; C1·H^8: A0·A1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm12, zmm30, zmm12                 ; C1·H^8: S += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vpxorq      zmm15, zmm10, [rdi + 64]            ; C1·H^8: T = A + C1
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C1·H^8: T0·T1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      zmm13, zmm14, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm31, zmm15, zmm12, 0x96           ; reduce: LO += S
+    vaesenclast zmm7, zmm7, zmm13                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm10, [rdi + 704]           ; C1·H^8: U = A + C2
+    vmovdqu64   [rbp + 512], zmm7                   ; AES: written
+    vpxorq      zmm13, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: U0·U1
+    vaesenclast zmm4, zmm4, zmm13                   ; AES: last round: the other text
+    vpternlogq  zmm27, zmm10, zmm12, 0x96           ; reduce: HI += S
+    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
+    vpxorq      zmm10, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm31, zmm2, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
+    vpshufd     zmm13, zmm31, 0x4e                  ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 640], zmm10                  ; AES: written
+    vpxorq      zmm11, zmm14, [r9 + 192]            ; AES: k_Nr + text
+    vpternlogq  zmm13, zmm27, zmm12, 0x96           ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
+    vextracti64x4 ymm11, zmm13, 0x01                ; reduce: upper lanes
+    vmovdqu64   [rbp + 704], zmm5                   ; AES: written
+    vpxorq      zmm12, zmm14, [r9 + 256]            ; AES: k_Nr + text
+    vpxorq      ymm26, ymm13, ymm11                 ; reduce: add up the lanes
+    vaesenclast zmm11, zmm6, zmm12                  ; AES: last round: the other text
+    vextracti64x2 xmm6, ymm26, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rbp + 768], zmm11                  ; AES: written
+    vpternlogq  xmm26, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      zmm6, zmm14, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm6, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vmovdqu64   [rbp + 832], zmm8                   ; AES: written
+    vpxorq      xmm12, xmm3, [rdi + 1200]           ; lengths: U = A + C2
+    vpxorq      zmm13, zmm14, [r9 + 384]            ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm13                   ; AES: last round: the other text
+    vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vmovdqu64   [rbp + 896], zmm9                   ; AES: written
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vpxorq      zmm3, zmm14, zmm19                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  xmm16, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vmovdqu8    [rbp + 960]{k1}, zmm0               ; AES: written
+    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
+    vpxorq      zmm12, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: U0·U1
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vpxorq      zmm13, zmm10, [rdx + 128]           ; C3: T = A + C1
+    vpxorq      zmm14, zmm10, [rdx + 768]           ; C3: U = A + C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: A0·A1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: U0·U1
+    vpternlogq  zmm15, zmm3, zmm10, 0x96            ; C3: S += it
+    vpternlogq  zmm6, zmm4, zmm13, 0x96             ; C3: LO += it
+    vpternlogq  zmm16, zmm12, zmm14, 0x96           ; C3: HI += it
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpshufb     zmm10, zmm11, zmm1                  ; C
+    vpxorq      zmm11, zmm10, [rdx + 256]           ; C5: T = A + C1
+    vpxorq      zmm12, zmm10, [rdx + 896]           ; C5: U = A + C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: A0·A1
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: U0·U1
+    vpternlogq  zmm15, zmm3, zmm10, 0x96            ; C5: S += it
+    vpternlogq  zmm6, zmm4, zmm11, 0x96             ; C5: LO += it
+    vpternlogq  zmm16, zmm5, zmm12, 0x96            ; C5: HI += it
+    vpshufb     zmm3, zmm8, zmm1                    ; C
+    vpxorq      zmm4, zmm3, [rdx + 320]             ; C6: T = A + C1
+    vpxorq      zmm5, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
+    vpshufb     zmm8, zmm9, zmm1                    ; C
+    vpxorq      zmm9, zmm8, [rdx + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm8, [rdx + 1024]           ; C7: U = A + C2
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: A0·A1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
+    vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C7: S += it
+    vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C7: LO += it
+    vpternlogq  zmm16, zmm5, zmm10, 0x96            ; C7: HI += it
+    vpshufb     zmm0, zmm0, zmm1                    ; C
+    vmovdqu8    zmm3{k2}{z}, [rdx + 448]            ; powers of the blocks that there are
+    vmovdqu8    zmm4{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
+    vpxorq      zmm3, zmm0, zmm3                    ; C8: T = A + C1
+    vpxorq      zmm4, zmm0, zmm4                    ; C8: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C8: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: U0·U1
+    vpshufb     zmm5, zmm7, zmm1                    ; C
+    vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
+    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
+    vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
+    jmp         .reduce
+.reduce:
+    vpxorq      zmm0, zmm6, zmm15                   ; reduce: LO += S
+    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm16, zmm15, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm16                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm0, xmm17, 0x96             ; reduce: minus the key terms
+    vpshufb     xmm0, xmm2, xmm1                    ; as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     vmovdqu64   [rax], xmm0                         ; tag
@@ -2785,10 +5403,11 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpxorq      xmm30, xmm30, xmm30                 ; wipe
     vpxorq      xmm31, xmm31, xmm31                 ; wipe
     vmovdqu64   [rsp], zmm0                         ; wipe
-    xor         ebx, ebx                            ; wipe
     xor         ebp, ebp                            ; wipe
+    xor         r12d, r12d                          ; wipe
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x48                           ; frame
+    add         rsp, 0x40                           ; frame
+    pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
@@ -2827,9 +5446,10 @@ gcm128_avx512_winograd_clmul1_x32_wipe_seal:
     vpxorq      xmm30, xmm30, xmm30                 ; wipe
     vpxorq      xmm31, xmm31, xmm31                 ; wipe
     vmovdqu64   [rsp], zmm0                         ; wipe
-    xor         ebx, ebx                            ; wipe
     xor         ebp, ebp                            ; wipe
-    add         rsp, 0x48                           ; frame
+    xor         r12d, r12d                          ; wipe
+    add         rsp, 0x40                           ; frame
+    pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
@@ -2893,8 +5513,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm3, xmm3, xmm0                    ; C
     vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm2, xmm3, [rdi + 496]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm3, [rdi + 1072]            ; (X + C)·H: U = A + C2
+    vpxorq      xmm2, xmm3, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm3, [rdi + 1200]            ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
@@ -2902,7 +5522,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpclmulqdq  xmm2, xmm4, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpternlogq  xmm5, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm5, [rdi + 1648], 0x96      ; (X + C)·H: minus the key terms
+    vpternlogq  xmm2, xmm5, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
     add         rsi, 0x10                           ; the next block
     sub         r11, 0x10
     cmp         r11, 0x10
@@ -2917,8 +5537,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm2, xmm3, [rdi + 496]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm3, [rdi + 1072]            ; (X + C)·H: U = A + C2
+    vpxorq      xmm2, xmm3, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm3, [rdi + 1200]            ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
@@ -2926,13 +5546,13 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpclmulqdq  xmm2, xmm4, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm4, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpternlogq  xmm5, xmm3, xmm4, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm5, [rdi + 1648], 0x96      ; (X + C)·H: minus the key terms
+    vpternlogq  xmm2, xmm5, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
 .iv_lengths:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm3, rdx
     vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
-    vpxorq      xmm2, xmm3, [rdi + 496]             ; (X + C)·H: T = A + C1
-    vpxorq      xmm4, xmm3, [rdi + 1072]            ; (X + C)·H: U = A + C2
+    vpxorq      xmm2, xmm3, [rdi + 560]             ; (X + C)·H: T = A + C1
+    vpxorq      xmm4, xmm3, [rdi + 1200]            ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; (X + C)·H: U0·U1
@@ -2940,32 +5560,32 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpclmulqdq  xmm2, xmm4, xmm1, 0x10              ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm4, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpternlogq  xmm5, xmm3, xmm1, 0x96              ; (X + C)·H: + HI
-    vpternlogq  xmm2, xmm5, [rdi + 1648], 0x96      ; (X + C)·H: minus the key terms
+    vpternlogq  xmm2, xmm5, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
     vpshufb     xmm2, xmm2, xmm0                    ; J_0
 .iv_ready:
     vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_wipe_byte_swap]  ; byte_swap
     vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_wipe_fold_q]  ; fold_q
-    vmovdqu64   xmm3, [rdi + 1664]                  ; E_K(J_0): k_0
+    vmovdqu64   xmm3, [rdi + 1856]                  ; E_K(J_0): k_0
     vpxorq      xmm3, xmm2, xmm3                    ; E_K(J_0): + k_0
-    vmovdqu64   xmm4, [rdi + 1680]                  ; E_K(J_0): k_1
+    vmovdqu64   xmm4, [rdi + 1872]                  ; E_K(J_0): k_1
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 1
-    vmovdqu64   xmm4, [rdi + 1696]                  ; E_K(J_0): k_2
+    vmovdqu64   xmm4, [rdi + 1888]                  ; E_K(J_0): k_2
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 2
-    vmovdqu64   xmm4, [rdi + 1712]                  ; E_K(J_0): k_3
+    vmovdqu64   xmm4, [rdi + 1904]                  ; E_K(J_0): k_3
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 3
-    vmovdqu64   xmm4, [rdi + 1728]                  ; E_K(J_0): k_4
+    vmovdqu64   xmm4, [rdi + 1920]                  ; E_K(J_0): k_4
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 4
-    vmovdqu64   xmm4, [rdi + 1744]                  ; E_K(J_0): k_5
+    vmovdqu64   xmm4, [rdi + 1936]                  ; E_K(J_0): k_5
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 5
-    vmovdqu64   xmm4, [rdi + 1760]                  ; E_K(J_0): k_6
+    vmovdqu64   xmm4, [rdi + 1952]                  ; E_K(J_0): k_6
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 6
-    vmovdqu64   xmm4, [rdi + 1776]                  ; E_K(J_0): k_7
+    vmovdqu64   xmm4, [rdi + 1968]                  ; E_K(J_0): k_7
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 7
-    vmovdqu64   xmm4, [rdi + 1792]                  ; E_K(J_0): k_8
+    vmovdqu64   xmm4, [rdi + 1984]                  ; E_K(J_0): k_8
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 8
-    vmovdqu64   xmm4, [rdi + 1808]                  ; E_K(J_0): k_9
+    vmovdqu64   xmm4, [rdi + 2000]                  ; E_K(J_0): k_9
     vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 9
-    vmovdqu64   xmm4, [rdi + 1824]                  ; E_K(J_0): k_10
+    vmovdqu64   xmm4, [rdi + 2016]                  ; E_K(J_0): k_10
     vaesenclast xmm3, xmm3, xmm4                    ; E_K(J_0): last round
     vmovdqu64   [rsp], xmm3                         ; E_K(J_0), put aside
     vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
@@ -2981,29 +5601,29 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
 .aad_group:
     vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
     vpshufb     zmm6, zmm4, zmm0                    ; C3·H^6: C
-    vpxorq      zmm5, zmm6, [rdi + 128]             ; C3·H^6: T = A + C1
-    vpxorq      zmm4, zmm6, [rdi + 704]             ; C3·H^6: U = A + C2
+    vpxorq      zmm5, zmm6, [rdi + 192]             ; C3·H^6: T = A + C1
+    vpxorq      zmm4, zmm6, [rdi + 832]             ; C3·H^6: U = A + C2
     vpclmulqdq  zmm13, zmm6, zmm6, 0x10             ; C3·H^6: A0·A1
     vpclmulqdq  zmm14, zmm5, zmm5, 0x10             ; C3·H^6: T0·T1
     vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
     vmovdqu64   zmm4, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C4·H^5: C
-    vpxorq      zmm5, zmm4, [rdi + 192]             ; C4·H^5: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 768]             ; C4·H^5: U = A + C2
+    vpxorq      zmm5, zmm4, [rdi + 256]             ; C4·H^5: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4·H^5: U0·U1
     vmovdqu64   zmm7, [rcx + 256]                   ; C5·H^4: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm0                    ; C5·H^4: C
-    vpxorq      zmm8, zmm7, [rdi + 256]             ; C5·H^4: T = A + C1
-    vpxorq      zmm9, zmm7, [rdi + 832]             ; C5·H^4: U = A + C2
+    vpxorq      zmm8, zmm7, [rdi + 320]             ; C5·H^4: T = A + C1
+    vpxorq      zmm9, zmm7, [rdi + 960]             ; C5·H^4: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5·H^4: U0·U1
     vmovdqu64   zmm10, [rcx + 320]                  ; C6·H^3: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm0                  ; C6·H^3: C
-    vpxorq      zmm11, zmm10, [rdi + 320]           ; C6·H^3: T = A + C1
-    vpxorq      zmm12, zmm10, [rdi + 896]           ; C6·H^3: U = A + C2
+    vpxorq      zmm11, zmm10, [rdi + 384]           ; C6·H^3: T = A + C1
+    vpxorq      zmm12, zmm10, [rdi + 1024]          ; C6·H^3: U = A + C2
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6·H^3: A0·A1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6·H^3: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6·H^3: U0·U1
@@ -3012,15 +5632,15 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpternlogq  zmm15, zmm6, zmm9, 0x96             ; C6·H^3: HI += it
     vmovdqu64   zmm4, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C7·H^2: C
-    vpxorq      zmm5, zmm4, [rdi + 384]             ; C7·H^2: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 960]             ; C7·H^2: U = A + C2
+    vpxorq      zmm5, zmm4, [rdi + 448]             ; C7·H^2: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 1088]            ; C7·H^2: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
     vmovdqu64   zmm7, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm0                    ; C8·H^1: C
-    vpxorq      zmm8, zmm7, [rdi + 448]             ; C8·H^1: T = A + C1
-    vpxorq      zmm9, zmm7, [rdi + 1024]            ; C8·H^1: U = A + C2
+    vpxorq      zmm8, zmm7, [rdi + 512]             ; C8·H^1: T = A + C1
+    vpxorq      zmm9, zmm7, [rdi + 1152]            ; C8·H^1: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: U0·U1
@@ -3029,16 +5649,16 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpternlogq  zmm15, zmm12, zmm6, 0x96            ; C8·H^1: HI += it
     vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C2·H^7: C
-    vpxorq      zmm5, zmm4, [rdi + 64]              ; C2·H^7: T = A + C1
-    vpxorq      zmm6, zmm4, [rdi + 640]             ; C2·H^7: U = A + C2
+    vpxorq      zmm5, zmm4, [rdi + 128]             ; C2·H^7: T = A + C1
+    vpxorq      zmm6, zmm4, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^7: U0·U1
     vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
     vpshufb     zmm10, zmm10, zmm0                  ; C1·H^8: C
     vpxorq      zmm3, zmm10, zmm3                   ; C1·H^8: A = X + C
-    vpxorq      zmm10, zmm3, [rdi]                  ; C1·H^8: T = A + C1
-    vpxorq      zmm11, zmm3, [rdi + 576]            ; C1·H^8: U = A + C2
+    vpxorq      zmm10, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
+    vpxorq      zmm11, zmm3, [rdi + 704]            ; C1·H^8: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^8: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1·H^8: U0·U1
@@ -3054,7 +5674,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
     vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm3, xmm4, [rdi + 1152], 0x96      ; reduce: minus the key terms
+    vpternlogq  xmm3, xmm4, [rdi + 1344], 0x96      ; reduce: minus the key terms
     add         rcx, 512                            ; next group
     sub         r11, 512
     cmp         r11, 512
@@ -3065,9 +5685,9 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     je          .aad_done
     lea         rdx, [r11 + 15]
     and         rdx, -16
-    lea         rsi, [rdi + 512]
+    lea         rsi, [rdi + 576]
     sub         rsi, rdx                            ; H^m
-    vmovdqu64   xmm4, [rsi + 1152]                  ; R_m: the key terms of H^m … H^1
+    vmovdqu64   xmm4, [rsi + 1280]                  ; R_m: the key terms of H^m … H^1
     cmp         r11, 0x40
     jae         .aad_first
     vpxorq      xmm5, xmm5, xmm5
@@ -3079,7 +5699,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpshufb     zmm5, zmm5, zmm0                    ; C·H^m: C
     vpxorq      zmm5, zmm5, zmm3                    ; C·H^m: A = X + C
     vpxorq      zmm6, zmm5, [rsi]                   ; C·H^m: T = A + C1
-    vpxorq      zmm3, zmm5, [rsi + 576]             ; C·H^m: U = A + C2
+    vpxorq      zmm3, zmm5, [rsi + 640]             ; C·H^m: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C·H^m: U0·U1
@@ -3093,7 +5713,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vmovdqu64   zmm7, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm0                    ; C·H^i: C
     vpxorq      zmm8, zmm7, [rsi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm9, zmm7, [rsi + 576]             ; C·H^i: U = A + C2
+    vpxorq      zmm9, zmm7, [rsi + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C·H^i: U0·U1
@@ -3116,7 +5736,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpshufb     zmm7, zmm7, zmm0                    ; C
     vpxorq      zmm3, zmm7, zmm3                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm7, zmm3, [rsi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm3, [rsi + 576]             ; C·H^i: U = A + C2
+    vpxorq      zmm8, zmm3, [rsi + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
@@ -3136,18 +5756,18 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
 .aad_done:
     mov         rbp, r13
     mov         rbx, r12
-    vbroadcasti64x2 zmm4, [rdi + 1664]              ; k_0
-    vbroadcasti64x2 zmm5, [rdi + 1680]              ; k_1
-    vbroadcasti64x2 zmm6, [rdi + 1696]              ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 1712]              ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 1728]              ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 1744]              ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 1760]             ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 1776]             ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 1792]             ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 1808]             ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 1824]             ; k_10
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
+    vbroadcasti64x2 zmm5, [rdi + 1872]              ; k_1
+    vbroadcasti64x2 zmm6, [rdi + 1888]              ; k_2
+    vbroadcasti64x2 zmm7, [rdi + 1904]              ; k_3
+    vbroadcasti64x2 zmm8, [rdi + 1920]              ; k_4
+    vbroadcasti64x2 zmm9, [rdi + 1936]              ; k_5
+    vbroadcasti64x2 zmm10, [rdi + 1952]             ; k_6
+    vbroadcasti64x2 zmm11, [rdi + 1968]             ; k_7
+    vbroadcasti64x2 zmm12, [rdi + 1984]             ; k_8
+    vbroadcasti64x2 zmm13, [rdi + 2000]             ; k_9
+    vbroadcasti64x2 zmm14, [rdi + 2016]             ; k_10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x00
     je          .tag
     cmp         rbp, 512
@@ -3155,7 +5775,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
 .groups:
     vmovdqu64   zmm15, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_12]  ; blocks_12
     vmovdqu64   zmm16, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_16]  ; blocks_16
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
     vmovdqu64   zmm17, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
@@ -3183,35 +5803,35 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vpternlogq  zmm30, zmm26, zmm29, 0x96           ; C6·H^3: S += it
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_wipe_blocks_32]  ; AES: the next counters
-    vpxorq      zmm26, zmm17, [rdi + 128]           ; C3·H^6: T = A + C1
+    vpxorq      zmm26, zmm17, [rdi + 192]           ; C3·H^6: T = A + C1
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm31, zmm26, zmm26, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm26, zmm18, [rdi + 192]           ; C4·H^5: T = A + C1
+    vpxorq      zmm26, zmm18, [rdi + 256]           ; C4·H^5: T = A + C1
     vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C4·H^5: T0·T1
     vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
     vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
-    vpxorq      zmm29, zmm19, [rdi + 256]           ; C5·H^4: T = A + C1
+    vpxorq      zmm29, zmm19, [rdi + 320]           ; C5·H^4: T = A + C1
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^4: T0·T1
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
     vpternlogq  zmm31, zmm26, zmm29, 0x96           ; C6·H^3: LO += it
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpxorq      zmm17, zmm17, [rdi + 704]           ; C3·H^6: U = A + C2
+    vpxorq      zmm17, zmm17, [rdi + 832]           ; C3·H^6: U = A + C2
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
     vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
     vaesenc     zmm26, zmm27, zmm5                  ; AES: round 1
     vaesenc     zmm27, zmm28, zmm5                  ; AES: round 1
-    vpxorq      zmm28, zmm18, [rdi + 768]           ; C4·H^5: U = A + C2
+    vpxorq      zmm28, zmm18, [rdi + 896]           ; C4·H^5: U = A + C2
     vaesenc     zmm18, zmm20, zmm5                  ; AES: round 1
     vpclmulqdq  zmm20, zmm28, zmm28, 0x10           ; C4·H^5: U0·U1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpxorq      zmm28, zmm19, [rdi + 832]           ; C5·H^4: U = A + C2
+    vpxorq      zmm28, zmm19, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm19, zmm23, zmm6                  ; AES: round 2
     vpclmulqdq  zmm23, zmm28, zmm28, 0x10           ; C5·H^4: U0·U1
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
@@ -3236,25 +5856,25 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C8·H^1: S += it
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpxorq      zmm28, zmm26, [rdi + 320]           ; C6·H^3: T = A + C1
+    vpxorq      zmm28, zmm26, [rdi + 384]           ; C6·H^3: T = A + C1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C6·H^3: T0·T1
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
     vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
-    vpxorq      zmm29, zmm27, [rdi + 384]           ; C7·H^2: T = A + C1
+    vpxorq      zmm29, zmm27, [rdi + 448]           ; C7·H^2: T = A + C1
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C7·H^2: T0·T1
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vpxorq      zmm26, zmm26, [rdi + 896]           ; C6·H^3: U = A + C2
+    vpxorq      zmm26, zmm26, [rdi + 1024]          ; C6·H^3: U = A + C2
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C6·H^3: U0·U1
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vpxorq      zmm27, zmm27, [rdi + 960]           ; C7·H^2: U = A + C2
+    vpxorq      zmm27, zmm27, [rdi + 1088]          ; C7·H^2: U = A + C2
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C7·H^2: U0·U1
@@ -3280,12 +5900,12 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^8: S += it
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vpxorq      zmm28, zmm26, [rdi + 448]           ; C8·H^1: T = A + C1
+    vpxorq      zmm28, zmm26, [rdi + 512]           ; C8·H^1: T = A + C1
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C8·H^1: T0·T1
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vpxorq      zmm29, zmm27, [rdi + 64]            ; C2·H^7: T = A + C1
+    vpxorq      zmm29, zmm27, [rdi + 128]           ; C2·H^7: T = A + C1
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C2·H^7: T0·T1
@@ -3293,12 +5913,12 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vpxorq      zmm26, zmm26, [rdi + 1024]          ; C8·H^1: U = A + C2
+    vpxorq      zmm26, zmm26, [rdi + 1152]          ; C8·H^1: U = A + C2
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C8·H^1: U0·U1
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vpxorq      zmm27, zmm27, [rdi + 640]           ; C2·H^7: U = A + C2
+    vpxorq      zmm27, zmm27, [rdi + 768]           ; C2·H^7: U = A + C2
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C2·H^7: U0·U1
@@ -3319,14 +5939,14 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpxorq      zmm26, zmm30, zmm26                 ; C1·H^8: S += it
     vaesenclast zmm22, zmm22, zmm27                 ; AES: last round: the other text
     vmovdqu64   [rbx], zmm22                        ; AES: written
-    vpxorq      zmm22, zmm3, [rdi]                  ; C1·H^8: T = A + C1
+    vpxorq      zmm22, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
     vpxorq      zmm27, zmm14, [r9 + 64]             ; AES: k_Nr + text
     vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C1·H^8: T0·T1
     vaesenclast zmm19, zmm19, zmm27                 ; AES: last round: the other text
     vmovdqu64   [rbx + 64], zmm19                   ; AES: written
     vpternlogq  zmm31, zmm22, zmm26, 0x96           ; reduce: LO += S
     vpxorq      zmm19, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, [rdi + 576]             ; C1·H^8: U = A + C2
+    vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
     vaesenclast zmm19, zmm24, zmm19                 ; AES: last round: the other text
     vmovdqu64   [rbx + 128], zmm19                  ; AES: written
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
@@ -3350,7 +5970,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
     vmovdqu64   [rbx + 384], zmm17                  ; AES: written
     vpxorq      zmm17, zmm14, [r9 + 448]            ; AES: k_Nr + text
-    vpternlogq  xmm3, xmm18, [rdi + 1152], 0x96     ; reduce: minus the key terms
+    vpternlogq  xmm3, xmm18, [rdi + 1344], 0x96     ; reduce: minus the key terms
     vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
     vmovdqu64   [rbx + 448], zmm17                  ; AES: written
     add         r9, 512                             ; next group
@@ -3366,9 +5986,9 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     mov         r11, rbp
     lea         rcx, [r11 + 15]
     and         rcx, -16
-    lea         rdx, [rdi + 512]
+    lea         rdx, [rdi + 576]
     sub         rdx, rcx                            ; H^m
-    vmovdqu64   xmm15, [rdx + 1152]                 ; R_m: the key terms of H^m … H^1
+    vmovdqu64   xmm15, [rdx + 1280]                 ; R_m: the key terms of H^m … H^1
     cmp         r11, 0x40
     jae         .tail_first
     vpxorq      xmm16, xmm16, xmm16
@@ -3380,7 +6000,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpshufb     zmm16, zmm16, zmm0                  ; C·H^m: C
     vpxorq      zmm16, zmm16, zmm3                  ; C·H^m: A = X + C
     vpxorq      zmm17, zmm16, [rdx]                 ; C·H^m: T = A + C1
-    vpxorq      zmm3, zmm16, [rdx + 576]            ; C·H^m: U = A + C2
+    vpxorq      zmm3, zmm16, [rdx + 640]            ; C·H^m: U = A + C2
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^m: A0·A1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^m: T0·T1
     vpclmulqdq  zmm21, zmm3, zmm3, 0x10             ; C·H^m: U0·U1
@@ -3394,7 +6014,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vmovdqu64   zmm18, [rsi]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm18, zmm18, zmm0                  ; C·H^i: C
     vpxorq      zmm19, zmm18, [rdx]                 ; C·H^i: T = A + C1
-    vpxorq      zmm20, zmm18, [rdx + 576]           ; C·H^i: U = A + C2
+    vpxorq      zmm20, zmm18, [rdx + 640]           ; C·H^i: U = A + C2
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: A0·A1
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: U0·U1
@@ -3417,7 +6037,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpshufb     zmm18, zmm18, zmm0                  ; C
     vpxorq      zmm3, zmm18, zmm3                   ; C·H^i: A = X + C; X counts once
     vpxorq      zmm18, zmm3, [rdx]                  ; C·H^i: T = A + C1
-    vpxorq      zmm19, zmm3, [rdx + 576]            ; C·H^i: U = A + C2
+    vpxorq      zmm19, zmm3, [rdx + 640]            ; C·H^i: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^i: U0·U1
@@ -3591,8 +6211,8 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vmovq       xmm4, r8
     vpunpcklqdq xmm2, xmm2, xmm4                    ; bits of both lengths, bytes reversed
     vpxorq      xmm2, xmm3, xmm2                    ; lengths: A = X + lengths
-    vpxorq      xmm3, xmm2, [rdi + 496]             ; lengths: T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1072]            ; lengths: U = A + C2
+    vpxorq      xmm3, xmm2, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1200]            ; lengths: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
@@ -3600,7 +6220,7 @@ gcm128_avx512_winograd_clmul1_x32_wipe_open:
     vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; lengths: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; lengths: (LO1, LO0)
     vpternlogq  xmm4, xmm2, xmm3, 0x96              ; lengths: + HI
-    vpternlogq  xmm1, xmm4, [rdi + 1648], 0x96      ; lengths: minus the key terms
+    vpternlogq  xmm1, xmm4, [rdi + 1840], 0x96      ; lengths: minus the key terms
     vpshufb     xmm2, xmm1, xmm0                    ; lengths: as in memory
     vmovdqu64   xmm0, [rsp]                         ; E_K(J_0)
     mov         rcx, -1

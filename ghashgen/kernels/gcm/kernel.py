@@ -8,7 +8,7 @@ from typing import ClassVar
 from ghashgen.arch.rows import Isa
 from ghashgen.kernels.axes import name_of
 from ghashgen.kernels.gcm import axes
-from ghashgen.kernels.hash.kernel import ENTRY_BYTES, WORKING_REGISTERS, Layout
+from ghashgen.kernels.hash.kernel import ENTRY_BYTES, WORKING_REGISTERS, Layout, table_layout
 from ghashgen.kernels.hash.kernel import Kernel as HashKernel
 from ghashgen.support.errors import GhashgenError
 
@@ -17,6 +17,16 @@ ROUNDS = {128: 10, 192: 12, 256: 14}
 
 ROUND_KEYS = "key"
 """The array of the round keys, and what the names of its cells begin with."""
+
+
+class Hashing(HashKernel):
+    """The GHASH part. Where a whole group and the block of lengths, perhaps S too, are one sum
+    (`parts.ending`), the table has that many powers of H."""
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the table holds what."""
+        return table_layout(self, self.blocks + 2 * self.instruction_set.masked)
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class GcmKernel:
     @cached_property
     def hash(self) -> HashKernel:
         """The GHASH part: what it refuses is refused."""
-        return HashKernel(
+        return Hashing(
             isa=self.isa,
             multiply=self.multiply,
             reduce=self.reduce,

@@ -44,10 +44,10 @@ class Layout(core.Layout):
         return self.arrays[entry] + ENTRY_BYTES * (self.top - power)
 
 
-def table_layout(kernel: "Kernel") -> Layout:
-    """Return the layout of a kernel's table."""
+def table_layout(kernel: "Kernel", powers: int) -> Layout:
+    """Return the layout of a kernel's table of so many powers of H at least."""
     lanes = kernel.lane_count
-    top = -(-kernel.blocks // lanes) * lanes
+    top = -(-powers // lanes) * lanes
     cells: list[str] = []
     arrays: dict[str, int] = {}
 
@@ -159,7 +159,7 @@ class Kernel:
     @cached_property
     def layout(self) -> Layout:
         """Where the table holds what."""
-        return table_layout(self)
+        return table_layout(self, self.blocks)
 
     @property
     def table_bytes(self) -> int:

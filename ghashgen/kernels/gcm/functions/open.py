@@ -55,7 +55,7 @@ def _by_phases(b: Builder, message: Message) -> VReg:
 def _with_short(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
     """Likewise, on the straight path where the text is short."""
     wanted = b.register("the tag")
-    S, blocks = message.begin_short()
+    S, blocks = message.begin_straight()
     b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
     b.assign(wanted, message.short(S, blocks, False))
     b.emit("jump", Label("wanted"))

@@ -1,7 +1,7 @@
 """NAME_seal(ctx, iv, iv_len, aad, aad_len, in, len, out, tag): a message encrypted, and its tag."""
 
 from ghashgen.ir.builder import Builder
-from ghashgen.ir.program import Mem
+from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.directions import encrypt_text
@@ -9,6 +9,7 @@ from ghashgen.kernels.gcm.parts.lengths import check_lengths
 from ghashgen.kernels.gcm.parts.message import Message
 from ghashgen.kernels.gcm.parts.params import ASSOCIATED, DONE, NEW_TAG, REFUSED, STATUS
 from ghashgen.kernels.gcm.parts.short import most_bytes
+from ghashgen.kernels.gcm.parts.text import Text
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
@@ -16,21 +17,31 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     *given, tag = b.params
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
-    if kernel.short:
-        S, blocks = message.begin_short()
-        b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
-        b.store(Mem(base=tag), message.short(S, blocks, True), "tag")
-        b.give(DONE)
-        b.label("long")
-        X, text = message.long(S, blocks)
+    masked = kernel.instruction_set.masked
+    if masked or kernel.short:
+        S, start = message.begin_straight()
+        if kernel.short:
+            b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
+            b.store(Mem(base=tag), message.short(S, start, True), "tag")
+            b.give(DONE)
+            b.label("long")
+        sealed = (
+            message.sealed(S, start) if masked else _by_phases(message, *message.long(S, start))
+        )
     else:
         X, text = message.begin()
         b.branch("equal", message.length, 0, "tag")
-    encrypt_text(text, X, "tag")
-    b.store(Mem(base=tag), message.tag(X), "tag")
+        sealed = _by_phases(message, X, text)
+    b.store(Mem(base=tag), sealed, "tag")
     b.give(DONE)
     b.label("refused")
     b.give(REFUSED)
+
+
+def _by_phases(message: Message, X: VReg, text: Text) -> VReg:
+    """Record the text, then the tag."""
+    encrypt_text(text, X, "tag")
+    return message.tag(X)
 
 
 FUNCTION = Function(

@@ -7,7 +7,6 @@ Kernels that do not stitch hash a group behind its encryption, or before its dec
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 from ghashgen.ir.program import VReg
@@ -59,9 +58,9 @@ def decrypt_text(text: Text, X: VReg, done: str) -> None:
     b.label("groups")
     keys = group_keys(b, kernel.hash, context)
     with b.loop(GROUP):
-        with _stream(text, "hash"):
+        with text.stream("hash"):
             b.assign(X, add_group(b, kernel.hash, context, X, text.source, keys))
-        with _stream(text, "cipher", lean=False):
+        with text.stream("cipher", lean=False):
             text.add_keystream(kernel.registers)
         _next_group(text, text.group_bytes)
     if text.has_rest:
@@ -108,9 +107,9 @@ def _encrypt_stitched(text: Text, X: VReg, keys: Keys) -> None:
     with b.loop(GROUP):
         # `out` stands at the group before. Its last blocks were written just now, so that GHASH
         # begins a little later than the cipher, which ends a little earlier.
-        with _stream(text, "hash", start=LAG):
+        with text.stream("hash", start=LAG):
             b.assign(X, add_group(b, kernel.hash, text.context, X, text.out, keys))
-        with _stream(text, "cipher", end=1 - LAG, lean=False):
+        with text.stream("cipher", end=1 - LAG, lean=False):
             text.add_keystream(kernel.registers, group_bytes)
         _next_group(text, 2 * group_bytes)
 
@@ -127,10 +126,3 @@ def _next_group(text: Text, least: int) -> None:
     """Go back for another group if so many bytes are left."""
     text.advance(text.group_bytes, "next group")
     text.b.branch("not_below", text.length, least, GROUP)
-
-
-def _stream(
-    text: Text, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
-) -> AbstractContextManager[None]:
-    """Return what makes a stream of what is recorded inside, if the kernel stitches."""
-    return text.b.stream(name, start, end, lean=lean) if text.kernel.stitch else nullcontext()

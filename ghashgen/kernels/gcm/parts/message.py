@@ -5,6 +5,7 @@ what they were, since the block of them comes last.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
@@ -22,7 +23,8 @@ from ghashgen.kernels.gcm.parts.start import (
     number_one,
     twelve_bytes,
 )
-from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
+from ghashgen.kernels.gcm.parts.straight import seal_text
+from ghashgen.kernels.gcm.parts.tag import add_mask, finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
@@ -58,19 +60,17 @@ class Message:
         with b.part("aad"):
             left = b.gpr("gpr_copy", self.aad_length)
             X = absorb(Hashed(b, kernel.hash, self.context, self.aad, left), X, "done")
-        left = b.gpr("gpr_copy", self.length)
-        out = b.gpr("gpr_copy", self.out)
-        return X, Text.at_entry(b, kernel, self.context, counters, self.source, out, left)
+        return X, self._text(counters)
 
-    def begin_short(self) -> tuple[VReg, Start]:
-        """Record what stands before the text, for the straight path (`short`, `narrow`).
+    def begin_straight(self) -> tuple[VReg, Start]:
+        """Record what stands before the text, for the straight ways (`short`, `narrow`, `ending`).
 
         Returns S, and counter blocks from J_0 on. An IV of 96 bits and AAD of one block take no
         loop; other lengths come to the same registers.
         """
         b, kernel, context = self.b, self.kernel, self.context
         masked, S = kernel.instruction_set.masked, b.register("S")
-        blocks = Blocks(b, kernel) if masked else None
+        blocks = Blocks(b, kernel) if masked and kernel.short else None
         J0 = blocks.J0 if blocks else b.register("J_0")
         b.branch("not_equal", self.iv_length, IV_BYTES, "other")
         if blocks:
@@ -87,6 +87,10 @@ class Message:
             else:
                 b.assign(J0, hashed)
         b.label("counter")
+        start: Start | None = blocks
+        if masked and not blocks:
+            # Before AAD, so that upper halves are written on whichever way it is taken.
+            start = Counters(b, kernel, self._in_every_lane(J0), kept=False)
         b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
         if masked:
             b.assign(S, self._padded(self.aad, self.aad_length))
@@ -99,7 +103,7 @@ class Message:
         with b.part("aad"):
             b.assign(S, self._but_one_product())
         b.label("text")
-        return S, blocks or Counters(b, kernel, J0, kept=False)
+        return S, start or Counters(b, kernel, J0, kept=False)
 
     def _in_every_lane(self, block: VReg, name: str = "J_0") -> VReg:
         lanes = self.kernel.lane_count
@@ -155,8 +159,26 @@ class Message:
             keep_mask(b, kernel, self.context, b.first_lane(start.J0))
             counters = Counters(b, kernel, start.J0, first=1, kept=False)
         X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
+        return X, self._text(counters)
+
+    def sealed(self, S: VReg, start: Start) -> VReg:
+        """Record a text of any length, encrypted, and the tag."""
+        b, kernel = self.b, self.kernel
+        if isinstance(start, Counters):
+            text = self._text(start)
+            (J0,) = start.last_blocks(1)
+            start.skip(1)
+        else:
+            J0 = start.J0
+            text = self._text(Counters(b, kernel, J0, first=1, kept=False))
+        b.buffer(1)
+        lengths = partial(length_block, b, kernel, self.aad_length, self.length)
+        return add_mask(b, kernel, seal_text(text, S, J0, lengths))
+
+    def _text(self, counters: Counters) -> Text:
+        b = self.b
         left, out = b.gpr("gpr_copy", self.length), b.gpr("gpr_copy", self.out)
-        return X, Text.at_entry(b, kernel, self.context, counters, self.source, out, left)
+        return Text.at_entry(b, self.kernel, self.context, counters, self.source, out, left)
 
     def tag(self, X: VReg) -> VReg:
         """Record the tag, of the state behind the text."""

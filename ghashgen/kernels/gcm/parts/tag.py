@@ -56,7 +56,12 @@ def finish_tag(
     """
     b.about("lengths")
     A = b.xor(X, lengths, "A = X + lengths")
-    hashed = to_register(b, kernel.hash, times_h(b, kernel.hash, context, A), "as in memory")
+    return add_mask(b, kernel, times_h(b, kernel.hash, context, A), mask)
+
+
+def add_mask(b: Builder, kernel: GcmKernel, X: VReg, mask: Mem | Slot = MASK) -> VReg:
+    """Record the tag, its bytes as in memory, of GHASH of the message."""
+    hashed = to_register(b, kernel.hash, X, "as in memory")
     b.about("")
     return b.xor(hashed, b.load(mask, "E_K(J_0)"), "the tag")
 

@@ -5,6 +5,8 @@ other, and `compiler.schedule.weave` puts them in one order. What GHASH reads of
 before the group's text is written, so that the two texts may be one.
 """
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -87,21 +89,27 @@ class Text:
         """Take so many bytes off what is left."""
         self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))
 
-    def add_keystream(self, count: int, ahead: int = 0) -> list[VReg]:
-        """Record the cipher over `count` whole registers; return what is written.
+    def add_keystream(self, count: int, ahead: int = 0) -> None:
+        """Record the cipher over `count` whole registers.
 
         The output is `ahead` bytes behind where its pointer stands.
         """
-        b, kernel = self.b, self.kernel
-        step = BLOCK_BYTES * kernel.lane_count
-        b.about("AES")
-        states = rounds(b, self.keys, self.counters.blocks(count))
-        key = self.keys.last(kernel.lane_count)
-        out = []
+        self.b.about("AES")
+        self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
+        self.b.about("")
+
+    def write(self, states: Sequence[VReg], ahead: int = 0) -> None:
+        """Record the last round of whole registers, the text added, and what is written."""
+        b, lanes = self.b, self.kernel.lane_count
+        key = self.keys.last(lanes)
         for i, state in enumerate(states):
-            text = self.at(self.source, step * i)
-            written = add_text(b, state, key, text, "last round: the other text")
-            b.store(self.at(self.out, ahead + step * i), written, "written")
-            out.append(written)
-        b.about("")
-        return out
+            at = BLOCK_BYTES * lanes * i
+            source = self.at(self.source, at)
+            written = add_text(b, state, key, source, "last round: the other text")
+            b.store(self.at(self.out, ahead + at), written, "written")
+
+    def stream(
+        self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
+    ) -> AbstractContextManager[None]:
+        """Return what makes a stream of what is recorded inside, if the kernel stitches."""
+        return self.b.stream(name, start, end, lean=lean) if self.kernel.stitch else nullcontext()
