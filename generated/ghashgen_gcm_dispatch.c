@@ -150,6 +150,11 @@ void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -160,6 +165,11 @@ void gcm128_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -190,6 +200,11 @@ void gcm256_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint
 void gcm256_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -200,6 +215,11 @@ void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -209,16 +229,20 @@ int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_
 enum {
     GCM128_AVX2_K_CLMUL1_X16,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
+    GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
     GCM192_AVX2_WINOGRAD_CLMUL1_X16,
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
     GCM256_AVX2_K_CLMUL1_X16,
+    GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
+    GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM256_SSE_WINOGRAD_CLMUL1_X8,
 };
 
@@ -231,6 +255,11 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
+        {"gcm128_avx512_k_clmul1_x32_short", 1456, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 2032, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -240,6 +269,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
+        {"gcm128_avx_winograd_clmul1_x8_short", 560, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -265,6 +298,11 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx2_k_clmul1_x16", 752, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx2_k_clmul1_x16_init, gcm256_avx2_k_clmul1_x16_encrypt, gcm256_avx2_k_clmul1_x16_decrypt, gcm256_avx2_k_clmul1_x16_seal, gcm256_avx2_k_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
+        {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -274,6 +312,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
+        {"gcm256_avx_winograd_clmul1_x8_short", 624, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -283,12 +325,12 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
  * and the record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -300,7 +342,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -308,12 +350,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -333,7 +375,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -358,7 +400,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -383,12 +425,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
@@ -408,7 +450,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -433,7 +475,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -458,7 +500,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -483,7 +525,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -508,7 +550,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -533,12 +575,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -550,7 +592,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -558,12 +600,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -583,7 +625,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -608,7 +650,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -633,12 +675,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
