@@ -139,7 +139,13 @@ def _plain(study: Study, result: Record) -> dict[str, Any]:
         "ratios": [asdict(row) for row in study.paper_rows],
         "differs": study.differs,
     }
-    return {**to_builtins(result), "paper": paper}
+    modelled = {}
+    if study.model:
+        found = study.model.table(result)
+        columns = [name.removeprefix(">") for name in found.columns]
+        rows = [dict(zip(columns, row, strict=True)) for row in found.rows]
+        modelled = {"model": {"says": study.model.says, "rows": rows}}
+    return {**to_builtins(result), "paper": paper, **modelled}
 
 
 def _print(study: Study, result: Record) -> None:
@@ -147,5 +153,8 @@ def _print(study: Study, result: Record) -> None:
     for why, names in missing(result):
         say(f"not measured: {names}: {why}")
     say(method(study, result))
+    if study.model:
+        show(study.model.table(result))
+        say(study.model.says)
     for text in study.differs:
         say(f"differs from the paper: {text}")

@@ -9,9 +9,18 @@ from dataclasses import dataclass, field
 from ghashgen.kernels.core import Point
 from ghashgen.lab.bench import Results, bench
 from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
+from ghashgen.support.tables import Table
 
 Bench = Callable[..., Results]
 """What measures as `lab.bench.bench` does: its arguments and results."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is modelled beside what was measured: a table made of a record, and what it is."""
+
+    table: Callable[..., Table]
+    says: str
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,8 @@ class Study:
     """Bytes of AAD before each message of AES-GCM."""
     bench: Bench = bench
     """What measures it."""
+    model: Model | None = None
+    """What follows from what was measured, by a model; of a record."""
     differs: tuple[str, ...] = ()
     """What of the paper's setting is not repeated, one sentence or two each."""
 

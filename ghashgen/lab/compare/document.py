@@ -48,6 +48,10 @@ def _measured(study: Study, record: Record) -> Iterator[str]:
     yield _wrapped(method(study, record))
     yield _markdown(study, record)
     yield from (_wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record))
+    if study.model:
+        found = study.model.table(record)
+        yield _wrapped(study.model.says)
+        yield markdown_table(found.columns, found.rows)
 
 
 def method(study: Study, record: Record) -> str:

@@ -17,7 +17,8 @@ bits       H^m alone, one bit of m a turn: NAME_power
 
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.lab.bench.threads import MODE, THREADED, bench_threads
-from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
+from ghashgen.lab.compare.core import Group, Model, PaperRow, Study, Variant
+from ghashgen.lab.compare.scaling import SAYS, scaling
 
 _SERIAL = {1024: 445.43, 8192: 480.18, 8 << 20: 486.17}
 _FOUR = {1024: 63.18, 8192: 529.05, 8 << 20: 1613.31}
@@ -86,6 +87,7 @@ STUDY = Study(
     ),
     contest=THREADED,
     bench=bench_threads,
+    model=Model(scaling, SAYS),
     differs=(
         "The paper measures AES-GCM, by C of BearSSL, on four cores of a Core i7-10510U, each "
         "figure five times; its ratios are of MiB/s by those of its serial version. Here GHASH "

@@ -1,0 +1,139 @@
+"""More threads than were measured: a model of one message in threads, fitted to a record.
+
+A message of n bytes takes s(n) cycles in one thread, as measured. In t threads, each on a core of
+its own, it is modelled as
+
+    T(n, t) = s(n)/t + h·(t - 1)
+
+h is what one more thread costs the call: to hand its piece over, or to wake or start it, and to put
+its result to the others'. It is fitted to the rows of two threads, at the sizes where the second
+one helped: the least sum of squared errors, relative to what was measured. A call takes as many of
+its threads as pay.
+
+That is one thread after another: of a broadcast that wakes many at once it says too little.
+
+From memory no more bytes may come than two threads were seen to take at the greatest size, by the
+code that took most. How many more would come was not measured, so where a message does not fit into
+caches there are two figures: of memory that gives what it gave then, and of memory without a bound.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from ghashgen.lab.compare.record import Record, Row
+from ghashgen.records.core import size_name
+from ghashgen.support.tables import Table
+
+MEASURED = 2
+"""Threads of the rows that the model is fitted to."""
+
+THREADS = (4, 8, 16, 32, 64)
+"""Threads that it speaks of."""
+
+SIZES = (1 << 16, 1 << 20, 1 << 26)
+"""Bytes of the messages that it speaks of."""
+
+FROM_MEMORY = 8 << 20
+"""Bytes from which a message is taken to come from memory: more than a core's own caches hold."""
+
+HELPED = 1.05
+"""The least speed-up that is one: less is noise (docs/comparisons.md)."""
+
+SAYS = (
+    "A model, not measured: T(n, t) = s(n)/t + h·(t - 1) for n bytes in t threads, each on a core "
+    "of its own, s(n) being the time of one thread. h is fitted to the rows of two threads where "
+    "the second one helped; error: the worst difference of what is modelled there from what was "
+    "measured. A call takes as many of its threads as pay. × is the time of one thread by the "
+    "modelled; where a message comes from memory, the first figure is of memory that gives no more "
+    "than two threads were seen to take by any of the rows, the second of memory without a bound."
+)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The model of one way to use threads."""
+
+    alone: Row
+    shared: Row
+    cost: float
+    """h, in core cycles."""
+    error: float
+    """The worst relative error of T(n, 2), of the sizes that it is fitted to."""
+
+    def speed_up(self, size: int, threads: int, bytes_a_cycle: float = inf) -> float | None:
+        """Return s(n)/T(n, t) for the best number of threads up to t, 1 among them.
+
+        Memory gives no more than `bytes_a_cycle`. None if one thread was not measured at that size.
+        """
+        found = self.alone.figure(size)
+        if found is None:
+            return None
+        least = size / bytes_a_cycle if size >= FROM_MEMORY else 0.0
+        times = (found.cycles / t + self.cost * (t - 1) for t in range(2, threads + 1))
+        return found.cycles / min(found.cycles, *(max(time, least) for time in times))
+
+
+def fitted(alone: Row, shared: Row) -> Fit | None:
+    """Return the model of a row of two threads; None if they helped at no size."""
+    pairs = [
+        (one.cycles / MEASURED, two.cycles)
+        for two in shared.figures
+        if (one := alone.figure(two.size)) is not None and one.cycles >= HELPED * two.cycles
+    ]
+    if not pairs:
+        return None
+    weights = [1 / time**2 for _, time in pairs]
+    excess = sum(w * (time - half) for w, (half, time) in zip(weights, pairs, strict=True))
+    cost = max(0.0, excess / sum(weights))
+    error = max(abs(half + cost - time) / time for half, time in pairs)
+    return Fit(alone, shared, cost, error)
+
+
+def fits(record: Record) -> Iterator[Fit]:
+    """Yield the models of a record: of each row of two threads, beside its group's row of one."""
+    for row in record.rows:
+        alone = next(other for other in record.rows if other.group == row.group)
+        if alone.subject.endswith(" 1") and row.subject.endswith(f" {MEASURED}"):
+            found = fitted(alone, row)
+            if found is not None:
+                yield found
+
+
+def bytes_a_cycle(models: Sequence[Fit]) -> float:
+    """Return the most that two threads were seen to take from memory; 0.0 if they never did."""
+    found = [f for fit in models for f in fit.shared.figures if f.size >= FROM_MEMORY]
+    last = max((f.size for f in found), default=0)
+    return max((f.size / f.cycles for f in found if f.size == last), default=0.0)
+
+
+def scaling(record: Record) -> Table:
+    """Return what the model says of more threads: a row for each way and size."""
+    models = tuple(fits(record))
+    bound = bytes_a_cycle(models)
+    return Table(
+        "modelled, not measured: × one thread",
+        (
+            *("group", "way", ">h, µs", ">error", ">bytes"),
+            *(f">{threads} threads" for threads in THREADS),
+        ),
+        tuple(line for fit in models for line in _lines(fit, bound, record.clock_ghz)),
+    )
+
+
+def _lines(fit: Fit, bound: float, clock_ghz: float) -> Iterator[tuple[str, ...]]:
+    way, _, _ = fit.shared.label.rpartition(",")
+    cost, error = f"{fit.cost / clock_ghz / 1000:.2f}", f"{100 * fit.error:.0f}%"
+    for size in SIZES:
+        cells = tuple(_cell(fit, size, threads, bound) for threads in THREADS)
+        if all(cells):
+            yield (fit.shared.group, way, cost, error, size_name(size), *cells)
+
+
+def _cell(fit: Fit, size: int, threads: int, bound: float) -> str:
+    most = fit.speed_up(size, threads)
+    least = fit.speed_up(size, threads, bound) if bound else most
+    if least is None or most is None:
+        return ""
+    low, high = f"×{least:.1f}", f"×{most:.1f}"
+    return low if low == high else f"{low} to {high}"
