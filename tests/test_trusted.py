@@ -115,6 +115,7 @@ def test_the_second_line_is_asked_in_few_places() -> None:
         "verify/engine/plans.py",
         "verify/gcm/crypt.py",
         "verify/gcm/message.py",
+        "verify/gcm/pieces.py",
         "verify/hash/operations.py",
         "verify/prove.py",
     }

@@ -87,20 +87,20 @@ PLANTED = [
     ("update", "    test        AAD_LENGTH, AAD_LENGTH\n",
      "    cmp AAD_LENGTH, 1024\n jb .go\n cmp LENGTH, 1024\n jae .end\n.go:\n"
      "    test AAD_LENGTH, AAD_LENGTH\n", 0, UNSUPPORTED),
-    # An output: every byte once, and none beyond.
+    # An output: every byte gets one value, and none beyond does.
     ("mask", "movdqu      [OUT], xmm0", "nop", 0, FUNCTION),
-    ("mask", "movdqu      [OUT], xmm0", "movdqu [OUT], xmm0\n movdqu [OUT], xmm0", 0, MEMORY),
+    ("mask", "movdqu      [OUT], xmm0", "movdqu [OUT], xmm1\n movdqu [OUT], xmm0", 0, MEMORY),
     ("mask", "movdqu      [OUT], xmm0", "movdqu [OUT], xmm1", 0, FUNCTION),
     ("mask", "movdqu      [OUT], xmm0", "movdqu [OUT + 1], xmm0", 0, MEMORY),
     ("mask", "movdqu      xmm0, [IN]", "movdqu xmm0, [OUT]", 0, MEMORY),
     ("mask", "add         OUT, 16", "nop", 0, MEMORY),
     ("mask", "test        COUNT, COUNT", "cmp COUNT, 1024\n jae .end\n test COUNT, COUNT", 0,
      UNSUPPORTED),
-    # In place, a byte is what was written to it from then on, and written once.
+    # In place, a byte is what was written to it from then on, and gets one value.
     ("replace", "add         IN, 16", "nop", 0, MEMORY),
     ("replace", "pxor        xmm0, xmm1\n    movdqu      [OUT], xmm0",
      "movdqu [OUT], xmm1\n movdqu xmm0, [IN]", 0, FUNCTION),
-    ("replace", "movdqu      [OUT], xmm0", "movdqu [OUT], xmm0\n movdqu [IN], xmm0", 0, MEMORY),
+    ("replace", "movdqu      [OUT], xmm0", "movdqu [OUT], xmm1\n movdqu [IN], xmm0", 0, MEMORY),
     ("replace", "movdqu      [OUT], xmm0", "nop", 0, FUNCTION),
     ("replace", "movdqu      [OUT], xmm0", "movdqu [OUT + 16], xmm0", 0, MEMORY),
     ("mask", "    test        COUNT, COUNT\n",
@@ -147,6 +147,11 @@ def test_a_refusal_that_nobody_can_explain_stays_one() -> None:
 
 def test_a_written_block_may_be_read_back() -> None:
     again = "movdqu [OUT], xmm0\n movdqu xmm2, [OUT]\n pxor xmm2, xmm2"
+    assert planted("mask", "movdqu      [OUT], xmm0", again).refutation is None
+
+
+def test_a_block_may_be_written_again_as_it_is() -> None:
+    again = "movdqu [OUT], xmm0\n movdqu [OUT], xmm0"
     assert planted("mask", "movdqu      [OUT], xmm0", again).refutation is None
 
 
