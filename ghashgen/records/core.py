@@ -25,7 +25,11 @@ IMIX, TEXT = "imix", "text"
 """Of AES-GCM: sealing messages of 64, 594 and 1518 bytes at 7 : 4 : 1; the text of a message alone,
 encrypted and hashed, by functions that others begin and end."""
 
-MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT)
+PIECES = ("pieces-16", "pieces-1k", "pieces-16k", "open-pieces-1k")
+"""Of AES-GCM: a message of 64 KiB that is sealed in pieces of 16 bytes, of 1 KiB, of 16 KiB; one
+that is opened in pieces of 1 KiB, and its tag compared at the end."""
+
+MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES)
 """Every mode."""
 
 INIT_MODES = frozenset({"init", "init-throughput"})
@@ -34,8 +38,15 @@ INIT_MODES = frozenset({"init", "init-throughput"})
 IMIX_BYTES = 7 * 64 + 4 * 594 + 1518
 """The size of imix's cells: the bytes of one pattern of twelve messages."""
 
+PIECES_BYTES = 1 << 16
+"""The size of a message in pieces."""
+
 FIXED_SIZES: Mapping[str, int] = MappingProxyType(
-    {**dict.fromkeys(sorted(INIT_MODES), 0), IMIX: IMIX_BYTES}
+    {
+        **dict.fromkeys(sorted(INIT_MODES), 0),
+        IMIX: IMIX_BYTES,
+        **dict.fromkeys(PIECES, PIECES_BYTES),
+    }
 )
 """Modes that have no choice of sizes, with the size of their cells."""
 

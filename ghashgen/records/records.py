@@ -18,6 +18,7 @@ from ghashgen.kernels.families import DEFAULT
 from ghashgen.records.core import (
     FIXED_SIZES,
     MODES,
+    PIECES,
     Cell,
     Machine,
     Results,
@@ -128,7 +129,8 @@ _Quartiles = tuple[float, float | None, float | None] | None
 
 
 _RENAMED = {
-    name.replace("-", "_"): name for name in ("init-throughput", "seal-latency", "open-latency")
+    name.replace("-", "_"): name
+    for name in ("init-throughput", "seal-latency", "open-latency", *PIECES)
 }
 
 
@@ -151,6 +153,10 @@ class _Row(Struct, frozen=True, rename=_RENAMED):
     open_latency: tuple[_Quartiles, ...] | None = None
     imix: _Quartiles = None
     text: tuple[_Quartiles, ...] | None = None
+    pieces_16: _Quartiles = None
+    pieces_1k: _Quartiles = None
+    pieces_16k: _Quartiles = None
+    open_pieces_1k: _Quartiles = None
 
 
 class _File(Struct, frozen=True):

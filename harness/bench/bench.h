@@ -19,6 +19,10 @@ enum bench_mode {
     BENCH_OPEN_LATENCY,
     BENCH_IMIX,
     BENCH_TEXT,
+    BENCH_PIECES_16,
+    BENCH_PIECES_1K,
+    BENCH_PIECES_16K,
+    BENCH_OPEN_PIECES_1K,
     BENCH_MODES
 };
 
@@ -27,6 +31,12 @@ extern const char *const bench_mode_names[BENCH_MODES];
 /* Bytes of a message in a mode that has no choice of sizes, 0 in key set-up; BENCH_ANY: it has. */
 #define BENCH_ANY (-1)
 extern const long bench_mode_bytes[BENCH_MODES];
+
+/* Bytes of a piece, in modes that take a message in pieces; else 0. */
+extern const size_t bench_mode_piece[BENCH_MODES];
+
+/* Bytes of that message. */
+#define BENCH_PIECES_BYTES 65536
 
 /* Bytes of AAD before a message (of AES-GCM, unless the plan says otherwise), and of the lengths after
  * it. In mode gcm it is no matter what they are, so both are read from the key. */
@@ -56,6 +66,7 @@ struct bench_work {
     size_t aad_len;
     uint8_t *out;               /* as long as in */
     const uint8_t *sealed, *tag; /* of in, with the first IV */
+    size_t piece;                /* see bench_mode_piece */
 };
 
 struct bench_subject;
@@ -69,6 +80,7 @@ struct bench_subject {
     int whole_blocks;  /* its text has a multiple of 16 bytes */
     kernel_entry init, update; /* called by the loops in the subject's own way */
     kernel_entry seal, open, text; /* likewise, of AES-GCM */
+    kernel_entry start, aad, seal_more, seal_end, open_more, open_end; /* a message in pieces */
     const kernel_entry *calls; /* of a way that has other functions: its header says which */
     bench_loop *loops[BENCH_MODES]; /* NULL in modes that are not for it */
     /* One call of each, for the check of results. */
@@ -78,6 +90,9 @@ struct bench_subject {
     /* Of AES-GCM: seal and open, or text, or all; open says whether the tag is right. */
     void (*call_seal)(const struct bench_subject *, const struct bench_work *, uint8_t tag[16]);
     int (*call_open)(const struct bench_subject *, const struct bench_work *, const uint8_t tag[16]);
+    void (*call_seal_pieces)(const struct bench_subject *, const struct bench_work *, uint8_t tag[16]);
+    int (*call_open_pieces)(const struct bench_subject *, const struct bench_work *,
+                            const uint8_t tag[16]);
     void (*call_text)(const struct bench_subject *, const struct bench_work *, uint8_t counter[16],
                       uint8_t x[16]);
 };

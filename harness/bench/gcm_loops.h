@@ -5,6 +5,8 @@
  * SEAL(s, table, iv, in, len, aad, aad_len, out, tag)      IV of 12 bytes
  * OPEN(s, table, iv, in, len, aad, aad_len, out, tag)             not 0 if the tag is right
  * TEXT(s, table, counter, x, in, len, out)                 encrypts and hashes, as a part of a message
+ * SEAL_PIECES(s, w, iv, tag)                               of w's text, w->piece bytes a call
+ * OPEN_PIECES(s, w, iv, tag)                               not 0 if the tag is right
  *
  * seal             independent messages, IVs in turn, the same text
  * open             the same message
@@ -13,6 +15,8 @@
  *                  the end of the text
  * imix             seal, messages of the sizes of bench_imix in turn
  * text             TEXT alone, counter blocks and states in turn
+ * pieces-N         independent messages of BENCH_PIECES_BYTES, as seal, in calls of N bytes of text
+ * open-pieces-N    the same message, as open, likewise
  */
 #ifndef GHASHGEN_BENCH_GCM_LOOPS_H
 #define GHASHGEN_BENCH_GCM_LOOPS_H
@@ -140,5 +144,44 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
         s->loops[BENCH_TEXT] = WAY##_loop_text;                                                    \
         s->call_text = WAY##_call_text;                                                            \
     }
+
+#define BENCH_PIECES_LOOPS(WAY, SEAL_PIECES, OPEN_PIECES)                                          \
+    static void WAY##_call_seal_pieces(const struct bench_subject *s, const struct bench_work *w,  \
+                                       uint8_t tag[16])                                            \
+    {                                                                                              \
+        SEAL_PIECES(s, w, w->counters, tag);                                                       \
+    }                                                                                              \
+    static int WAY##_call_open_pieces(const struct bench_subject *s, const struct bench_work *w,   \
+                                      const uint8_t tag[16])                                       \
+    {                                                                                              \
+        return OPEN_PIECES(s, w, w->counters, tag);                                                \
+    }                                                                                              \
+    static void WAY##_loop_seal_pieces(const struct bench_subject *s, const struct bench_work *w)  \
+    {                                                                                              \
+        for (size_t i = 0; i < w->reps; i++) {                                                     \
+            size_t at = 16 * (i % BENCH_STATES);                                                   \
+            SEAL_PIECES(s, w, w->counters + at, w->states + at);                                   \
+        }                                                                                          \
+    }                                                                                              \
+    static void WAY##_loop_open_pieces(const struct bench_subject *s, const struct bench_work *w)  \
+    {                                                                                              \
+        for (size_t i = 0; i < w->reps; i++)                                                       \
+            (void)OPEN_PIECES(s, w, w->counters, w->tag);                                          \
+    }                                                                                              \
+    static void WAY##_fill_pieces(struct bench_subject *s)                                         \
+    {                                                                                              \
+        s->loops[BENCH_PIECES_16] = WAY##_loop_seal_pieces;                                        \
+        s->loops[BENCH_PIECES_1K] = WAY##_loop_seal_pieces;                                        \
+        s->loops[BENCH_PIECES_16K] = WAY##_loop_seal_pieces;                                       \
+        s->loops[BENCH_OPEN_PIECES_1K] = WAY##_loop_open_pieces;                                   \
+        s->call_seal_pieces = WAY##_call_seal_pieces;                                              \
+        s->call_open_pieces = WAY##_call_open_pieces;                                              \
+    }
+
+/* The bytes of the piece of w's text that begins at a place. */
+static inline size_t bench_piece(const struct bench_work *w, size_t at)
+{
+    return w->len - at < w->piece ? w->len - at : w->piece;
+}
 
 #endif

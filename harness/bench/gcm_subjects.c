@@ -1,4 +1,5 @@
-/* Emitted AES-GCM kernels: whole messages where they have seal and open, and the text alone. */
+/* Emitted AES-GCM kernels: whole messages and messages in pieces where they have the functions, and the
+ * text alone. */
 #include "gcm_subjects.h"
 
 #include "gcm_loops.h"
@@ -12,9 +13,41 @@
 #define TEXT(s, table, counter, x, in, len, out)                                                   \
     ((gcm_encrypt *)(s)->text)((table), (counter), (x), (in), (out), (len))
 
+#define STATE 96
+
+static inline void begin(const struct bench_subject *s, const struct bench_work *w,
+                         uint8_t state[STATE], const uint8_t *iv)
+{
+    (void)((gcm_start *)s->start)(w->table, state, iv, 12);
+    (void)((gcm_aad *)s->aad)(w->table, state, w->aad, w->aad_len);
+}
+
+static inline void seal_pieces(const struct bench_subject *s, const struct bench_work *w,
+                               const uint8_t *iv, uint8_t *tag)
+{
+    uint8_t state[STATE];
+    begin(s, w, state, iv);
+    for (size_t at = 0; at < w->len; at += w->piece)
+        (void)((gcm_more *)s->seal_more)(w->table, state, w->in + at, w->out + at,
+                                         bench_piece(w, at));
+    (void)((gcm_finish *)s->seal_end)(w->table, state, tag);
+}
+
+static inline int open_pieces(const struct bench_subject *s, const struct bench_work *w,
+                              const uint8_t *iv, const uint8_t *tag)
+{
+    uint8_t state[STATE];
+    begin(s, w, state, iv);
+    for (size_t at = 0; at < w->len; at += w->piece)
+        (void)((gcm_more *)s->open_more)(w->table, state, w->sealed + at, w->out + at,
+                                         bench_piece(w, at));
+    return ((gcm_verify *)s->open_end)(w->table, state, tag, 16) == 0;
+}
+
 BENCH_KEY_LOOPS(own, KEY, KEY)
 BENCH_MESSAGE_LOOPS(own, SEAL, OPEN)
 BENCH_TEXT_LOOPS(own, TEXT)
+BENCH_PIECES_LOOPS(own, seal_pieces, open_pieces)
 
 void gcm_fill(struct bench_subject *s)
 {
@@ -23,4 +56,6 @@ void gcm_fill(struct bench_subject *s)
         own_fill_messages(s);
     if (s->text)
         own_fill_text(s);
+    if (s->start)
+        own_fill_pieces(s);
 }

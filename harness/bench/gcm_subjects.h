@@ -10,6 +10,11 @@ typedef int gcm_seal(const void *, const uint8_t *, size_t, const uint8_t *, siz
                      const uint8_t *, size_t, uint8_t *, uint8_t *);
 typedef int gcm_open(const void *, const uint8_t *, size_t, const uint8_t *, size_t,
                      const uint8_t *, size_t, uint8_t *, const uint8_t *, size_t);
+typedef int gcm_start(const void *, uint8_t *, const uint8_t *, size_t);
+typedef int gcm_aad(const void *, uint8_t *, const uint8_t *, size_t);
+typedef int gcm_more(const void *, uint8_t *, const uint8_t *, uint8_t *, size_t);
+typedef int gcm_finish(const void *, uint8_t *, uint8_t *);
+typedef int gcm_verify(const void *, uint8_t *, const uint8_t *, size_t);
 typedef void gcm_encrypt(const void *, uint8_t *, uint8_t *, const uint8_t *, uint8_t *, size_t);
 
 /* Portable C; how many were filled in. */

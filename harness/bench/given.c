@@ -17,16 +17,20 @@ BENCH_LOOPS(openssl, OPENSSL_INIT, OPENSSL_UPDATE)
 BENCH_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_UPDATE)
 BENCH_KEY_LOOPS(ipsecmb, IPSECMB_GCM_INIT, IPSECMB_GCM_INIT)
 BENCH_MESSAGE_LOOPS(ipsecmb, IPSECMB_SEAL, IPSECMB_OPEN)
+BENCH_PIECES_LOOPS(ipsecmb, ipsecmb_seal_pieces, ipsecmb_open_pieces)
 BENCH_TEXT_LOOPS(boringssl, BORINGSSL_TEXT)
 BENCH_KEY_LOOPS(aead, aead_set_key, aead_set_key)
 BENCH_MESSAGE_LOOPS(aead, AEAD_SEALS, AEAD_OPENS)
 BENCH_KEY_LOOPS(evp, evp_set_key, evp_contexts)
 BENCH_MESSAGE_LOOPS(evp, EVP_SEALS, EVP_OPENS)
+BENCH_PIECES_LOOPS(evp, evp_seal_pieces, evp_open_pieces)
 
 static void fill_ipsecmb_gcm(struct bench_subject *s)
 {
     ipsecmb_fill_key(s);
     ipsecmb_fill_messages(s);
+    if (s->start)
+        ipsecmb_fill_pieces(s);
 }
 
 static void fill_boringssl_gcm(struct bench_subject *s)
@@ -51,6 +55,7 @@ static void fill_evp(struct bench_subject *s)
 {
     evp_fill_key(s);
     evp_fill_messages(s);
+    evp_fill_pieces(s);
 }
 
 static void (*const fill[])(struct bench_subject *) = {
@@ -84,6 +89,11 @@ static size_t open_given(struct bench_subject *subjects, size_t room)
             .seal = o->seal,
             .open = o->open,
             .text = o->text,
+            .start = o->start,
+            .seal_more = o->seal_more,
+            .seal_end = o->seal_end,
+            .open_more = o->open_more,
+            .open_end = o->open_end,
             .calls = o->calls,
         };
         fill[o->way](&subjects[i]);

@@ -162,11 +162,12 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
     double *cycles = calloc(n * plan->samples, sizeof *cycles);
     if (!cells || !cycles)
         return -1;
-    if (mode == BENCH_OPEN)
+    if (mode == BENCH_OPEN || bench_mode_piece[mode])
         memory_tags(m, size);
     for (size_t i = 0; i < n; i++) {
         cells[i].cycles = cycles + i * plan->samples;
         cells[i].work = memory_work(m, plan, i, size);
+        cells[i].work.piece = bench_mode_piece[mode];
         cells[i].absent = !bench_takes(plan->subjects[i], mode, size);
         const struct timed t = {plan->subjects[i], &cells[i].work, mode};
         if (!cells[i].absent)

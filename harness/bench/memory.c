@@ -39,6 +39,9 @@ static size_t largest(const struct plan *plan)
             size = plan->sizes[i];
     if (plan->modes[BENCH_IMIX] && size < BENCH_IMIX_LARGEST)
         size = BENCH_IMIX_LARGEST;
+    for (int mode = 0; mode < BENCH_MODES; mode++)
+        if (plan->modes[mode] && bench_mode_piece[mode] && size < BENCH_PIECES_BYTES)
+            size = BENCH_PIECES_BYTES;
     return size;
 }
 

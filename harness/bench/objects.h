@@ -23,6 +23,7 @@ struct bench_object {
     size_t table_bytes;
     unsigned key_bits; /* of AES; 0: GHASH */
     kernel_entry init, update, seal, open, text;
+    kernel_entry start, seal_more, seal_end, open_more, open_end; /* NULL where it has none */
     const kernel_entry *calls; /* the functions of a way that names them itself, in its order */
 };
 

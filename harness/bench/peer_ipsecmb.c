@@ -14,6 +14,7 @@
 BENCH_LOOPS(ipsecmb, IPSECMB_INIT, IPSECMB_UPDATE)
 BENCH_KEY_LOOPS(ipsecmb, IPSECMB_GCM_INIT, IPSECMB_GCM_INIT)
 BENCH_MESSAGE_LOOPS(ipsecmb, IPSECMB_SEAL, IPSECMB_OPEN)
+BENCH_PIECES_LOOPS(ipsecmb, ipsecmb_seal_pieces, ipsecmb_open_pieces)
 
 _Static_assert(sizeof(struct gcm_context_data) <= IPSECMB_KEY_AT, "there is room for a message");
 
@@ -35,6 +36,19 @@ static const struct {
 #define NAME 32
 static char gcm_names[sizeof managers / sizeof managers[0] * 3][NAME];
 
+#define KEY_OF(bits)                                                                               \
+    {                                                                                              \
+        bits,                                                                                      \
+        manager->gcm##bits##_pre,                                                                  \
+        manager->gcm##bits##_enc,                                                                  \
+        manager->gcm##bits##_dec,                                                                  \
+        manager->gcm##bits##_init,                                                                 \
+        manager->gcm##bits##_enc_update,                                                           \
+        manager->gcm##bits##_dec_update,                                                           \
+        manager->gcm##bits##_enc_finalize,                                                         \
+        manager->gcm##bits##_dec_finalize,                                                         \
+    }
+
 /* A manager's AES-GCM, one subject for each size of key. */
 static size_t add_gcm(const IMB_MGR *manager, const struct bench_subject *hash,
                       struct bench_subject *subjects, size_t room, size_t *named)
@@ -43,11 +57,10 @@ static size_t add_gcm(const IMB_MGR *manager, const struct bench_subject *hash,
         unsigned key_bits;
         aes_gcm_pre_t pre;
         aes_gcm_enc_dec_t enc, dec;
-    } keys[] = {
-        {128, manager->gcm128_pre, manager->gcm128_enc, manager->gcm128_dec},
-        {192, manager->gcm192_pre, manager->gcm192_enc, manager->gcm192_dec},
-        {256, manager->gcm256_pre, manager->gcm256_enc, manager->gcm256_dec},
-    };
+        aes_gcm_init_t start;
+        aes_gcm_enc_dec_update_t seal_more, open_more;
+        aes_gcm_enc_dec_finalize_t seal_end, open_end;
+    } keys[] = {KEY_OF(128), KEY_OF(192), KEY_OF(256)};
     size_t count = 0;
     for (size_t i = 0; i < 3 && count < room; i++) {
         struct bench_subject *s = &subjects[count++];
@@ -63,9 +76,15 @@ static size_t add_gcm(const IMB_MGR *manager, const struct bench_subject *hash,
             .init = (kernel_entry)keys[i].pre,
             .seal = (kernel_entry)keys[i].enc,
             .open = (kernel_entry)keys[i].dec,
+            .start = (kernel_entry)keys[i].start,
+            .seal_more = (kernel_entry)keys[i].seal_more,
+            .seal_end = (kernel_entry)keys[i].seal_end,
+            .open_more = (kernel_entry)keys[i].open_more,
+            .open_end = (kernel_entry)keys[i].open_end,
         };
         ipsecmb_fill_key(s);
         ipsecmb_fill_messages(s);
+        ipsecmb_fill_pieces(s);
     }
     return count;
 }

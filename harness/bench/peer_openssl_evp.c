@@ -8,6 +8,7 @@ _Static_assert(EVP_GET_TAG == EVP_CTRL_AEAD_GET_TAG && EVP_SET_TAG == EVP_CTRL_A
 
 BENCH_KEY_LOOPS(evp, evp_set_key, evp_contexts)
 BENCH_MESSAGE_LOOPS(evp, EVP_SEALS, EVP_OPENS)
+BENCH_PIECES_LOOPS(evp, evp_seal_pieces, evp_open_pieces)
 
 #define CALLS(bits)                                                                                \
     {                                                                                              \
@@ -42,6 +43,7 @@ static size_t open_evp(struct bench_subject *subjects, size_t room)
         subjects[i].table_align = 8;
         evp_fill_key(&subjects[i]);
         evp_fill_messages(&subjects[i]);
+        evp_fill_pieces(&subjects[i]);
     }
     return count;
 }

@@ -22,6 +22,10 @@ const char *const bench_mode_names[BENCH_MODES] = {
     [BENCH_OPEN_LATENCY] = "open-latency",
     [BENCH_IMIX] = "imix",
     [BENCH_TEXT] = "text",
+    [BENCH_PIECES_16] = "pieces-16",
+    [BENCH_PIECES_1K] = "pieces-1k",
+    [BENCH_PIECES_16K] = "pieces-16k",
+    [BENCH_OPEN_PIECES_1K] = "open-pieces-1k",
 };
 
 const long bench_mode_bytes[BENCH_MODES] = {
@@ -29,7 +33,17 @@ const long bench_mode_bytes[BENCH_MODES] = {
     [BENCH_GCM] = BENCH_ANY,          [BENCH_SEAL] = BENCH_ANY,
     [BENCH_OPEN] = BENCH_ANY,         [BENCH_SEAL_LATENCY] = BENCH_ANY,
     [BENCH_OPEN_LATENCY] = BENCH_ANY, [BENCH_IMIX] = BENCH_IMIX_BYTES,
-    [BENCH_TEXT] = BENCH_ANY,
+    [BENCH_TEXT] = BENCH_ANY,         [BENCH_PIECES_16] = BENCH_PIECES_BYTES,
+    [BENCH_PIECES_1K] = BENCH_PIECES_BYTES,
+    [BENCH_PIECES_16K] = BENCH_PIECES_BYTES,
+    [BENCH_OPEN_PIECES_1K] = BENCH_PIECES_BYTES,
+};
+
+const size_t bench_mode_piece[BENCH_MODES] = {
+    [BENCH_PIECES_16] = 16,
+    [BENCH_PIECES_1K] = 1024,
+    [BENCH_PIECES_16K] = 16384,
+    [BENCH_OPEN_PIECES_1K] = 1024,
 };
 
 const size_t bench_imix[BENCH_IMIX_MESSAGES] = {64,   594, 64,  64, 594, 64,
@@ -58,6 +72,12 @@ static void add_kernel(const struct ghashgen_kernel *k, const char *kind)
         .seal = kernel_function(k, "seal"),
         .open = kernel_function(k, "open"),
         .text = kernel_function(k, "encrypt"),
+        .start = kernel_function(k, "start"),
+        .aad = kernel_function(k, "aad"),
+        .seal_more = kernel_function(k, "encrypt_more"),
+        .seal_end = kernel_function(k, "finish"),
+        .open_more = kernel_function(k, "decrypt_more"),
+        .open_end = kernel_function(k, "verify"),
     };
     if (s->key_bits)
         gcm_fill(s);

@@ -85,6 +85,34 @@ static inline int evp_open(const struct bench_subject *s, const void *table, con
     return EVP_CALL(s, evp_end, EVP_OPEN_END)(c, out + done, &done) == 1;
 }
 
+static inline void evp_seal_pieces(const struct bench_subject *s, const struct bench_work *w,
+                                   const uint8_t *iv, uint8_t *tag)
+{
+    void *c = ((const struct evp_context *)w->table)->sealing;
+    int done;
+    EVP_CALL(s, evp_begin, EVP_BEGIN_SEALING)(c, NULL, NULL, NULL, iv);
+    EVP_CALL(s, evp_more, EVP_SEAL_MORE)(c, NULL, &done, w->aad, (int)w->aad_len);
+    for (size_t at = 0; at < w->len; at += w->piece)
+        EVP_CALL(s, evp_more, EVP_SEAL_MORE)
+    (c, w->out + at, &done, w->in + at, (int)bench_piece(w, at));
+    EVP_CALL(s, evp_end, EVP_SEAL_END)(c, w->out + w->len, &done);
+    EVP_CALL(s, evp_control, EVP_CONTROL)(c, EVP_GET_TAG, 16, tag);
+}
+
+static inline int evp_open_pieces(const struct bench_subject *s, const struct bench_work *w,
+                                  const uint8_t *iv, const uint8_t *tag)
+{
+    void *c = ((const struct evp_context *)w->table)->opening;
+    int done;
+    EVP_CALL(s, evp_begin, EVP_BEGIN_OPENING)(c, NULL, NULL, NULL, iv);
+    EVP_CALL(s, evp_control, EVP_CONTROL)(c, EVP_SET_TAG, 16, (void *)(uintptr_t)tag);
+    EVP_CALL(s, evp_more, EVP_OPEN_MORE)(c, NULL, &done, w->aad, (int)w->aad_len);
+    for (size_t at = 0; at < w->len; at += w->piece)
+        EVP_CALL(s, evp_more, EVP_OPEN_MORE)
+    (c, w->out + at, &done, w->sealed + at, (int)bench_piece(w, at));
+    return EVP_CALL(s, evp_end, EVP_OPEN_END)(c, w->out + w->len, &done) == 1;
+}
+
 #define EVP_SEALS(s, table, iv, in, len, aad, aad_len, out, tag)                                   \
     evp_seal(s, table, iv, in, len, aad, aad_len, out, tag)
 #define EVP_OPENS(s, table, iv, in, len, aad, aad_len, out, tag)                                   \

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from ghashgen.lab.bench.interface import HASHING, MESSAGES, Interface
 from ghashgen.lab.bench.peers import GCM_PEERS, PEERS, Peer
-from ghashgen.records.core import DEFAULT_MODES, GCM, IMIX, SEAL_MODES, TEXT
+from ghashgen.records.core import DEFAULT_MODES, GCM, IMIX, PIECES, SEAL_MODES, TEXT
 from ghashgen.records.records import folder_of
 
 PORTABLE = "portable"
@@ -55,7 +55,7 @@ HASH = Contest(
 AES_GCM = Contest(
     family="gcm",
     result="AES-GCM",
-    default_modes=(*SEAL_MODES, IMIX, TEXT, "init", "init-throughput"),
+    default_modes=(*SEAL_MODES, IMIX, TEXT, *PIECES, "init", "init-throughput"),
     other_modes=(),
     peers=GCM_PEERS,
     interfaces=MESSAGES,

@@ -42,6 +42,8 @@ class Way:
     """What suffices."""
     roles: tuple[str, ...] = ("init", "update")
     """The functions that are called, as the file of peers names them."""
+    other_roles: tuple[str, ...] = ()
+    """Functions that it may have too: all of them, or none."""
     keyed: bool = False
     """Whether it is of AES-GCM, and has a size of key."""
     symbols: Mapping[str, str] = field(default_factory=dict)
@@ -74,12 +76,15 @@ _EVP = MappingProxyType(
 )
 """In the order of harness/bench/way_evp.h."""
 
+_PIECES = ("start", "seal_more", "seal_end", "open_more", "open_end")
+"""Functions of a library that takes messages in pieces."""
+
 WAYS: Mapping[str, Way] = MappingProxyType(
     {
         "ghashgen": Way(4096),
         "openssl": Way(256),
         "ipsecmb": Way(1280),
-        "ipsecmb-gcm": Way(128 + 1280, ("init", "seal", "open"), keyed=True),
+        "ipsecmb-gcm": Way(128 + 1280, ("init", "seal", "open"), _PIECES, keyed=True),
         "boringssl-gcm": Way(512, ("init", "text"), keyed=True),
         "boringssl-gcm-blocks": Way(512, ("init", "text"), keyed=True),
         "aead": Way(1024, (), keyed=True, symbols=_AEAD),
@@ -128,7 +133,7 @@ def load_objects(path: Path) -> tuple[PeerObject, ...]:
     return found
 
 
-_ROLES = ("init", "update", "seal", "open", "text")
+_ROLES = ("init", "update", "seal", "open", "text", *_PIECES)
 
 
 class _Peer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -143,6 +148,11 @@ class _Peer(Struct, frozen=True, forbid_unknown_fields=True):
     seal: str = ""
     open: str = ""
     text: str = ""
+    start: str = ""
+    seal_more: str = ""
+    seal_end: str = ""
+    open_more: str = ""
+    open_end: str = ""
     key: int = 0
 
 
@@ -169,8 +179,10 @@ def _peer(row: _Peer, folder: Path) -> PeerObject:
         if value not in known:
             raise ValueError(f"{peer.name}: no {what} is called {value!r}: {', '.join(known)}")
     way = WAYS[peer.way]
-    if tuple(functions) != way.roles:
+    if tuple(functions) not in (way.roles, (*way.roles, *way.other_roles)):
         roles = ", ".join(way.roles) or "of its own: name none"
+        if way.other_roles:
+            roles += f", and may have {', '.join(way.other_roles)}, all of them"
         raise ValueError(f"{peer.name}: way {peer.way!r} has functions {roles}")
     if peer.key not in (_KEYS if way.keyed else (0,)):
         sizes = "128, 192 or 256" if way.keyed else "of none"
