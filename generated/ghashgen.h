@@ -107,6 +107,22 @@ void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 int gcm128_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_avx512_winograd_clmul1_x32_streams: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BYTES 2032
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_ALIGN 1
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BEST_ALIGN 64
+void gcm128_avx512_winograd_clmul1_x32_streams_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_winograd_clmul1_x32_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_winograd_clmul1_x32_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x32_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm128_avx512_winograd_clmul1_x32_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm128_avx512_winograd_clmul1_x32_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+
 /* gcm128_avx512_winograd_clmul1_x32_wipe: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BYTES 2032
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_ALIGN 1
@@ -157,6 +173,22 @@ void gcm128_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counte
 int gcm128_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_avx_winograd_clmul1_x8_streams: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BYTES 560
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_ALIGN 1
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BEST_ALIGN 16
+void gcm128_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm128_avx_winograd_clmul1_x8_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm128_avx_winograd_clmul1_x8_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm128_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+
 /* gcm128_avx_winograd_clmul1_x8_wipe: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_BYTES 560
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_CTX_ALIGN 1
@@ -166,6 +198,22 @@ void gcm128_avx_winograd_clmul1_x8_wipe_encrypt(const void *ctx, uint8_t counter
 void gcm128_avx_winograd_clmul1_x8_wipe_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm128_avx_winograd_clmul1_x8_wipe_streams: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_STREAMS_CTX_BYTES 560
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_STREAMS_CTX_ALIGN 1
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_WIPE_STREAMS_CTX_BEST_ALIGN 16
+void gcm128_avx_winograd_clmul1_x8_wipe_streams_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_wipe_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_wipe_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_wipe_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 
 /* gcm128_sse_karatsuba_shiftxor_x4: AES-128-GCM (SP 800-38D), 4 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM128_SSE_KARATSUBA_SHIFTXOR_X4_CTX_BYTES 304
@@ -277,6 +325,22 @@ void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm256_avx512_winograd_clmul1_x32_streams: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BYTES 2096
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_ALIGN 1
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BEST_ALIGN 64
+void gcm256_avx512_winograd_clmul1_x32_streams_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_winograd_clmul1_x32_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_winograd_clmul1_x32_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm256_avx512_winograd_clmul1_x32_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm256_avx512_winograd_clmul1_x32_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+
 /* gcm256_avx_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 624
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_ALIGN 1
@@ -296,6 +360,22 @@ void gcm256_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counte
 void gcm256_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
+/* gcm256_avx_winograd_clmul1_x8_streams: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BYTES 624
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_ALIGN 1
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BEST_ALIGN 16
+void gcm256_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm256_avx_winograd_clmul1_x8_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm256_avx_winograd_clmul1_x8_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm256_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 
 /* gcm256_sse_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM256_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 624

@@ -160,6 +160,17 @@ void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[
 void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx512_winograd_clmul1_x32_streams_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_winograd_clmul1_x32_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_winograd_clmul1_x32_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x32_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm128_avx512_winograd_clmul1_x32_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm128_avx512_winograd_clmul1_x32_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 void gcm128_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -170,6 +181,17 @@ void gcm128_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counte
 void gcm128_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm128_avx_winograd_clmul1_x8_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm128_avx_winograd_clmul1_x8_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm128_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -210,6 +232,17 @@ void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[
 void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx512_winograd_clmul1_x32_streams_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_winograd_clmul1_x32_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_winograd_clmul1_x32_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm256_avx512_winograd_clmul1_x32_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm256_avx512_winograd_clmul1_x32_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 void gcm256_avx_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -220,6 +253,17 @@ void gcm256_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counte
 void gcm256_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+int gcm256_avx_winograd_clmul1_x8_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len);
+int gcm256_avx_winograd_clmul1_x8_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len);
+int gcm256_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 void gcm256_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -231,8 +275,10 @@ enum {
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
     GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
+    GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT,
+    GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
     GCM192_AVX2_WINOGRAD_CLMUL1_X16,
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
@@ -241,8 +287,10 @@ enum {
     GCM256_AVX2_K_CLMUL1_X16,
     GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
+    GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
     GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT,
+    GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
     GCM256_SSE_WINOGRAD_CLMUL1_X8,
 };
 
@@ -265,6 +313,11 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
+        {"gcm128_avx512_winograd_clmul1_x32_streams", 2032, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -273,6 +326,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx_winograd_clmul1_x8_short", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
+        {"gcm128_avx_winograd_clmul1_x8_streams", 560, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -308,6 +365,11 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
          F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
+        {"gcm256_avx512_winograd_clmul1_x32_streams", 2096, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx512_winograd_clmul1_x32_streams_init, gcm256_avx512_winograd_clmul1_x32_streams_encrypt, gcm256_avx512_winograd_clmul1_x32_streams_decrypt, gcm256_avx512_winograd_clmul1_x32_streams_seal, gcm256_avx512_winograd_clmul1_x32_streams_open, gcm256_avx512_winograd_clmul1_x32_streams_start, gcm256_avx512_winograd_clmul1_x32_streams_aad, gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_finish, gcm256_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -316,6 +378,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx_winograd_clmul1_x8_short", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
+        {"gcm256_avx_winograd_clmul1_x8_streams", 624, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm256_avx_winograd_clmul1_x8_streams_init, gcm256_avx_winograd_clmul1_x8_streams_encrypt, gcm256_avx_winograd_clmul1_x8_streams_decrypt, gcm256_avx_winograd_clmul1_x8_streams_seal, gcm256_avx_winograd_clmul1_x8_streams_open, gcm256_avx_winograd_clmul1_x8_streams_start, gcm256_avx_winograd_clmul1_x8_streams_aad, gcm256_avx_winograd_clmul1_x8_streams_encrypt_more, gcm256_avx_winograd_clmul1_x8_streams_decrypt_more, gcm256_avx_winograd_clmul1_x8_streams_finish, gcm256_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
     [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm256_sse_winograd_clmul1_x8", 624, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -424,6 +490,19 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
+    },
+    /* Zen 5, other Intel, other AMD, other: convention */
+    {
+        128, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
     /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
@@ -674,6 +753,19 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5, other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
+        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
+    },
+    /* Zen 5, other Intel, other AMD, other: convention */
+    {
+        256, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
     /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {

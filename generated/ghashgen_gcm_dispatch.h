@@ -9,8 +9,10 @@
  *   avx2/gcm128_avx2_winograd_clmul1_x16
  *   avx512/gcm128_avx512_k_clmul1_x32_short
  *   avx512/gcm128_avx512_winograd_clmul1_x32
+ *   avx512/gcm128_avx512_winograd_clmul1_x32_streams
  *   avx/gcm128_avx_winograd_clmul1_x8
  *   avx/gcm128_avx_winograd_clmul1_x8_short
+ *   avx/gcm128_avx_winograd_clmul1_x8_streams
  *   sse/gcm128_sse_winograd_clmul1_x8
  *   avx2/gcm192_avx2_winograd_clmul1_x16
  *   avx512/gcm192_avx512_winograd_clmul1_x32
@@ -19,8 +21,10 @@
  *   avx2/gcm256_avx2_k_clmul1_x16
  *   avx512/gcm256_avx512_k_clmul1_x32_short
  *   avx512/gcm256_avx512_winograd_clmul1_x32
+ *   avx512/gcm256_avx512_winograd_clmul1_x32_streams
  *   avx/gcm256_avx_winograd_clmul1_x8
  *   avx/gcm256_avx_winograd_clmul1_x8_short
+ *   avx/gcm256_avx_winograd_clmul1_x8_streams
  *   sse/gcm256_sse_winograd_clmul1_x8
  *
  * The order of kernels comes from measurements, by CPU and use; ghashgen_gcm_dispatch.c says of each
@@ -76,6 +80,7 @@ enum ghashgen_gcm_use {
     GHASHGEN_GCM_PACKETS, /* packets: 64, 594 and 1518 bytes at 7 : 4 : 1 */
     GHASHGEN_GCM_RECORDS, /* records of TLS: from a packet's 1500 bytes to the longest, 16 KiB */
     GHASHGEN_GCM_BULK, /* long messages: 64 KiB and more */
+    GHASHGEN_GCM_PIECES, /* messages in pieces, which come and go before the tag is known */
     GHASHGEN_GCM_PARTS, /* parts of messages, which the caller begins and ends: encrypt and decrypt */
 };
 

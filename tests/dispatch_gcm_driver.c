@@ -109,6 +109,45 @@ static int parts(size_t key_bytes, size_t len)
     return 0;
 }
 
+/* Standard input: key, IV of 12 bytes, 20 bytes of AAD, text: it is sealed in pieces of so many bytes, and
+ * opened in place in the same pieces, with its tag and with one that is wrong. */
+static int pieces(size_t key_bytes, size_t len, size_t piece)
+{
+    static uint8_t given[64 + ROOM], out[ROOM], back[ROOM];
+    struct ghashgen_gcm_key key;
+    uint8_t state[96], tag[16];
+    const uint8_t *iv = given + key_bytes, *aad = iv + 12, *text = aad + 20;
+    if (len > ROOM || !piece || fread(given, 1, sizeof given, stdin) < key_bytes + 32 + len)
+        return 3;
+    if (!ghashgen_gcm_key_init(&key, GHASHGEN_GCM_PIECES, given, key_bytes))
+        return 4;
+    for (int turn = 0; turn < 3; turn++) { /* sealed, opened, opened by a tag that is wrong */
+        int wrong = ghashgen_gcm_key_start(&key, state, iv, 12);
+        for (size_t at = 0, n; at < 20; at += n) {
+            n = 20 - at < piece ? 20 - at : piece;
+            wrong |= ghashgen_gcm_key_aad(&key, state, aad + at, n);
+        }
+        if (turn)
+            memcpy(back, out, len);
+        for (size_t at = 0, n; at < len; at += n) {
+            n = len - at < piece ? len - at : piece;
+            wrong |= turn ? ghashgen_gcm_key_decrypt_more(&key, state, back + at, back + at, n)
+                          : ghashgen_gcm_key_encrypt_more(&key, state, text + at, out + at, n);
+        }
+        if (turn == 0)
+            wrong |= ghashgen_gcm_key_finish(&key, state, tag);
+        if (wrong || (turn && memcmp(back, text, len)))
+            return 5;
+        tag[15] ^= turn == 2;
+        if (turn && ghashgen_gcm_key_verify(&key, state, tag, 16) != turn - 1)
+            return 6;
+    }
+    tag[15] ^= 1;
+    print_bytes(out, len);
+    print_bytes(tag, 16);
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
     const char *question = count > 1 ? arguments[1] : "", *plant = getenv("PLANT");
@@ -145,6 +184,8 @@ int main(int count, char **arguments)
         return messages(use, key_bytes, len);
     if (strcmp(question, "parts") == 0)
         return parts(key_bytes, len);
+    if (strcmp(question, "pieces") == 0)
+        return pieces(key_bytes, len, number);
     if (strcmp(question, "absent") == 0) { /* what seal and open say where the kernel has none */
         struct ghashgen_gcm_key key;
         uint8_t bytes[32] = {0};

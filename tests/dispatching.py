@@ -95,15 +95,22 @@ def entry(
     return convert(plain, Entry)
 
 
+PIECES = ("start", "aad", "encrypt_more", "decrypt_more", "finish", "verify")
+"""The functions of AES-GCM that take a message in pieces."""
+
+
 def gcm_entry(
     isa: str, needs: Iterable[str], key: int = 128, blocks: int = 8, *, table: int = 0, **axes: Any
 ) -> Entry:
-    """An AES-GCM kernel that takes whole messages, unless `messages` is False."""
+    """An AES-GCM kernel that takes whole messages, unless `messages` is False; with `streams`,
+    messages in pieces too."""
     own = {"messages": True, "multiply": "winograd", "reduce": "clmul1", **axes}
     suffix = ("_wipe" if own.get("wipe") else "") + ("" if own["messages"] else "_text")
+    suffix += "_streams" if own.get("streams") else ""
     name = f"gcm{key}_{isa}_winograd_clmul1_x{blocks}{suffix}"
     defaults = {axis.name: axis.default for axis in GCM_AXES if axis.default is not None}
     parts = ["init", "encrypt", "decrypt", *(("seal", "open") if own["messages"] else ())]
+    parts += PIECES if own.get("streams") else ()
     stated = {"family": "gcm", "key": key, "isa": isa, "blocks": blocks, **defaults, **own}
     return structs.replace(
         entry(isa, {"aesni", *needs}, blocks=blocks, table=table or 48 * blocks + key + 48),

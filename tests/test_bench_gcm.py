@@ -24,7 +24,16 @@ from ghashgen.lab.bench.objects import load_objects
 from ghashgen.lab.bench.peers import installed
 from ghashgen.lab.bench.store import load, save
 from ghashgen.lab.bench.table import best_table, full_table
-from ghashgen.records.core import IMIX_BYTES, SEAL_MODES, Cell, Machine, Run, Subject
+from ghashgen.records.core import (
+    IMIX_BYTES,
+    PIECES,
+    PIECES_BYTES,
+    SEAL_MODES,
+    Cell,
+    Machine,
+    Run,
+    Subject,
+)
 from ghashgen.records.records import load_record, write_record
 from ghashgen.run.built import build
 from ghashgen.run.table import HarnessKernel
@@ -32,7 +41,10 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble, compile_c, find_cc
 
 NEEDS = ("aesni", "avx", "pclmulqdq")
-KERNELS = tuple(GcmKernel(key, "avx", "karatsuba", "clmul2", 4) for key in (128, 256))
+KERNELS = tuple(
+    GcmKernel(key, "avx", "karatsuba", "clmul2", 4, streams=key == 128) for key in (128, 256)
+)
+IN_PIECES = {(mode, PIECES_BYTES) for mode in PIECES}
 
 
 WHOLE = {(mode, size) for mode in SEAL_MODES for size in (16, 21, 100)} | {
@@ -81,11 +93,18 @@ def test_everything_is_checked_and_measured(folder: Path) -> None:
             assert results.missing[kernel.name] == f"this CPU lacks {' '.join(missing)}"
             assert not cells
         else:
-            assert cells == WHOLE | {("text", size) for size in (16, 21, 100)}
+            own = IN_PIECES if kernel.key_bits == 128 else set()
+            assert cells == WHOLE | {("text", size) for size in (16, 21, 100)} | own
         assert results.subjects[kernel.name].key == kernel.key_bits
     for peer in ("ref_gcm128_tables", "openssl_evp_128", "openssl_evp_256"):
         found = {(cell.mode, cell.size) for cell in results.cells if cell.name == peer}
-        assert found == WHOLE or "openssl_evp" in results.missing
+        wanted = WHOLE | (set() if peer.startswith("ref") else IN_PIECES)
+        assert found == wanted or "openssl_evp" in results.missing
+    libraries = {cell.name for cell in results.cells if cell.name.startswith("ipsecmb")}
+    assert libraries or any(name.startswith("ipsecmb") for name in results.missing)
+    for peer in libraries:
+        found = {(cell.mode, cell.size) for cell in results.cells if cell.name == peer}
+        assert found == WHOLE | IN_PIECES
     # The kernels have two sizes of key; what has the third is not measured.
     assert results.keys == (128, 256)
     assert not any(name.endswith("192") for name in results.subjects)
@@ -130,6 +149,27 @@ def test_what_is_wrong_ends_the_run(
         return
     with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM of 21 bytes"):
         measured([fault], folder, mode)
+
+
+@pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        ("start", "inc byte [rdx]"),
+        ("aad", "xor eax, eax\n    ret"),
+        ("encrypt_more", "inc byte [rsi]"),
+        ("decrypt_more", "inc byte [rsi + 32]"),
+        ("finish", "inc byte [rsi + 64]"),
+        ("verify", "xor eax, eax\n    ret"),
+    ],
+)
+def test_what_is_wrong_in_pieces_ends_the_run(function: str, wrong: str, folder: Path) -> None:
+    fault = planted(folder, KERNELS[0], function, f"    {wrong}\n")
+    if lacking(NEEDS):
+        assert "faulty" in measured([fault], folder, "pieces-1k").missing
+        return
+    with pytest.raises(GhashgenError, match="faulty gives a wrong AES-GCM of 16 bytes"):
+        measured([fault], folder, "pieces-1k")
 
 
 def _cell(name: str, size: int, mode: str, cycles: float) -> Cell:
@@ -214,6 +254,10 @@ def test_a_way_has_functions_and_a_key_of_its_own(tmp_path: Path) -> None:
         ({"way": "openssl", "update": "u", "text": ""}, "takes a key of none, not of 128"),
         ({"text": ""}, "has functions init, text"),
         ({"update": "u"}, "has functions init, text"),
+        (
+            {"way": "ipsecmb-gcm", "text": "", "seal": "s", "open": "o", "start": "b"},
+            "init, seal, open, and may have start, seal_more, seal_end, open_more, open_end",
+        ),
     ):
         with pytest.raises(GhashgenError, match=why):
             load_objects(listed(tmp_path, **changes))
@@ -252,7 +296,7 @@ def test_a_static_libcrypto_is_called_as_programs_do(folder: Path, tmp_path: Pat
         contest=AES_GCM,
         given=given,
     )
-    assert {(c.mode, c.size) for c in results.cells if c.name == "given"} == WHOLE
+    assert {(c.mode, c.size) for c in results.cells if c.name == "given"} == WHOLE | IN_PIECES
 
 
 STUB = """

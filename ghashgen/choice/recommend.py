@@ -16,7 +16,7 @@ from ghashgen.choice.cores import core_features, host_of, record_features, vendo
 from ghashgen.choice.figures import Figures
 from ghashgen.choice.questions import Question, Use
 from ghashgen.choice.rule import level
-from ghashgen.records.core import FIXED_SIZES, Cell, size_name
+from ghashgen.records.core import IMIX, Cell, size_name
 from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
 from ghashgen.records.records import FOLDER, Record
@@ -38,6 +38,10 @@ WAYS = {
     "open-latency": "messages opened that wait for each other",
     "imix": "sealing 7 messages of 64 bytes, 4 of 594 and one of 1518",
     "text": "parts of messages back to back",
+    "pieces-16": "a message of 64 KiB sealed in pieces of 16 bytes",
+    "pieces-1k": "a message of 64 KiB sealed in pieces of 1 KiB",
+    "pieces-16k": "a message of 64 KiB sealed in pieces of 16 KiB",
+    "open-pieces-1k": "a message of 64 KiB opened in pieces of 1 KiB",
 }
 """What was timed, by mode."""
 
@@ -259,8 +263,9 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
     scored = pick.scores.by_candidate
     equal = level(scored)
     best = min(scored, key=lambda c: (scored[c], c.simplicity))
-    fixed = pick.scores.modes[0] in FIXED_SIZES and pick.scores.sizes != (0,)
-    sizes = "IMIX" if fixed else " and ".join(map(size_name, pick.scores.sizes))
+    sizes = (
+        "IMIX" if pick.scores.modes[0] == IMIX else " and ".join(map(size_name, pick.scores.sizes))
+    )
     if len(scored) == 1:
         text = f"the only kernel on record at {sizes}"
     elif pick.candidate == best:

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from ghashgen.lab.standing import (
     GCM_COLUMNS,
     LONG_COLUMNS,
+    PIECES_COLUMNS,
     SETUP_COLUMNS,
     SHORT_COLUMNS,
     gcm_rows,
     long_rows,
     markdown_table,
+    pieces_rows,
     setup_rows,
     short_gcm_rows,
     short_rows,
@@ -59,6 +61,12 @@ def gcm_parts(record: Record) -> Iterable[str]:
         "7 : 4 : 1:"
     )
     yield markdown_table(GCM_COLUMNS, gcm_rows(record))
+    if pieces := tuple(pieces_rows(record)):
+        yield wrapped(
+            "One message of 64 KiB in pieces of 16 bytes, 1 KiB and 16 KiB, sealed or opened, 12 "
+            "bytes of AAD before it; begin and end are in the time, in cycles of a byte of text:"
+        )
+        yield markdown_table(PIECES_COLUMNS, pieces)
     yield from _rest(record)
 
 

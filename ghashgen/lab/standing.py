@@ -9,7 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghashgen.lab.bench.table import CYCLES_UP_TO
-from ghashgen.records.core import GCM, IMIX, IMIX_BYTES, SEAL_MODES, TEXT, Cell, Results, size_name
+from ghashgen.records.core import (
+    GCM,
+    IMIX,
+    IMIX_BYTES,
+    PIECES,
+    PIECES_BYTES,
+    SEAL_MODES,
+    TEXT,
+    Cell,
+    Results,
+    size_name,
+)
 from ghashgen.records.records import Record
 
 WIDTH = 100
@@ -33,6 +44,10 @@ LONG_COLUMNS = (
 GCM_COLUMNS = (
     *(">key", ">bytes", "kernel", ">cycles", ">quartiles apart", "best peer"),
     *(">peer's time by the kernel's", ">open", ">seal chained", ">open chained", ">text alone"),
+)
+PIECES_COLUMNS = (
+    *(">key", "mode", "kernel", ">cycles", ">its twin that wipes", ">quartiles apart"),
+    *("best peer", ">peer's time by the kernel's"),
 )
 SETUP_COLUMNS = ("subject", ">table bytes", ">cycles")
 
@@ -125,6 +140,26 @@ def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
             )
 
 
+def pieces_rows(record: Record) -> Iterator[tuple[str, ...]]:
+    """Yield one CPU's rows of messages in pieces; none where none was measured."""
+    results = record.results
+    for key in results.keys:
+        for mode in PIECES:
+            if (found := pair(results, PIECES_BYTES, mode, key)) is None:
+                continue
+            twin = results.cell(_wiping(found.kernel.name), PIECES_BYTES, mode)
+            yield (
+                *(str(key), mode, f"`{found.kernel.name}`", figure(found.kernel)),
+                *("" if twin is None else figure(twin), _apart(found.kernel)),
+                *(found.peer.name, f"{found.ratio:.2f}"),
+            )
+
+
+def _wiping(name: str) -> str:
+    """Return what the twin of a kernel with streams is called that wipes."""
+    return name.replace("_streams", "_wipe_streams")
+
+
 def _apart(cell: Cell) -> str:
     low, high = cell.spread
     return "" if math.isnan(high - low) else f"{100 * (high - low) / cell.cycles:.1f}%"
@@ -160,6 +195,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 __all__ = [
     "GCM_COLUMNS",
     "LONG_COLUMNS",
+    "PIECES_COLUMNS",
     "SETUP_COLUMNS",
     "SHORT_COLUMNS",
     "Pair",
@@ -168,6 +204,7 @@ __all__ = [
     "long_rows",
     "markdown_table",
     "pair",
+    "pieces_rows",
     "setup_rows",
     "short_gcm_rows",
     "short_rows",

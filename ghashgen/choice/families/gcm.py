@@ -1,10 +1,10 @@
-"""Which AES-GCM kernel: by size of key, for messages by length, packets, records, bulk, a text."""
+"""Which AES-GCM kernel: by size of key, for messages of each length, in a piece or several."""
 
 from ghashgen.choice.classes import CLASSES, SizeClass
 from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.gcm.family import FAMILY
 from ghashgen.kernels.gcm.kernel import ROUNDS
-from ghashgen.records.core import IMIX, IMIX_BYTES, SEAL_MODES, TEXT
+from ghashgen.records.core import IMIX, IMIX_BYTES, PIECES, PIECES_BYTES, SEAL_MODES, TEXT
 
 _SEAL, _OPEN, *_CHAINED = SEAL_MODES
 _WHOLE = ((_SEAL, _OPEN), (_SEAL,))
@@ -47,6 +47,14 @@ BULK = Use(
     _SEALING,
 )
 
+IN_PIECES = Use(
+    "pieces",
+    "messages in pieces, which come and go before the tag is known",
+    (PIECES,),
+    (SizeClass(None, (PIECES_BYTES,)),),
+    frozenset({"start", "aad", "encrypt_more", "decrypt_more", "finish", "verify"}),
+)
+
 PARTS = Use(
     "parts",
     "parts of messages, which the caller begins and ends: encrypt and decrypt",
@@ -70,8 +78,8 @@ QUESTION = Question(
     given="key",
     values=tuple(ROUNDS),
     asked=tuple(ROUNDS),
-    uses=(MESSAGES, MIXED, PACKETS, RECORDS, BULK, PARTS, ONCE),
-    dispatched=(MIXED, PACKETS, RECORDS, BULK, PARTS),
+    uses=(MESSAGES, MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, ONCE),
+    dispatched=(MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS),
     files="_gcm",
     least="AES-NI, PCLMULQDQ and SSE4.1",
     instead="take a portable AES-GCM there",

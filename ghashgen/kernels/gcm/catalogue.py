@@ -11,6 +11,8 @@ same say, every set but avx512vl, keys of 128 and 256 bits; a difference under 5
 - `k`, the scheme with the shortest way from product to sum, which is what a message of few blocks
   waits for: the fastest up to 64 bytes with avx2, 128 bytes with avx512.
 - `karatsuba` and `schoolbook` are nowhere ahead of both.
+- In pieces of 1 KiB and more `winograd` is the faster of the two, in pieces of 16 bytes the slower
+  by 7%. avx and avx512 have one that takes pieces, for CPUs without VAES and with it.
 - The straight path of `short` goes with `k` of avx512, the kernel for messages of few blocks, and
   with `winograd` of avx, which it makes the fastest of avx to seal at every length up to 96 bytes.
 """
@@ -28,6 +30,8 @@ _STRAIGHT: Values = {**_SHORT, "isa": ("avx512",), "short": (True,)}
 
 _STRAIGHT_NARROW: Values = {**_LONG, "isa": ("avx",), "short": (True,)}
 
+_PIECES: Values = {**_LONG, "isa": ("avx", "avx512"), "streams": (True,)}
+
 _SHIPPED: tuple[Values, ...] = (
     {**_LONG, "key": (128, 192, 256)},
     # Of 192 bits one a set: few protocols have them.
@@ -37,6 +41,9 @@ _SHIPPED: tuple[Values, ...] = (
     # One a set whose functions leave no secret behind: what wiping costs and that it is proved;
     # the size of the key changes neither.
     {**_LONG, "key": (128,), "wipe": (True,)},
+    {**_PIECES, "key": (128, 256)},
+    # Each call wipes, one of 16 bytes as much as one of a message.
+    {**_PIECES, "key": (128,), "isa": ("avx",), "wipe": (True,)},
 )
 
 PAPER = (

@@ -68,6 +68,8 @@ AES_GCM = Topic(
         ("open-latency", "opened, chained"),
         ("text", "the text alone"),
         ("imix", "IMIX, sealed"),
+        ("pieces-1k", "sealed in pieces of 1 KiB"),
+        ("open-pieces-1k", "opened in pieces of 1 KiB"),
     ),
     alike=(("key", 128),),
     proved="Functions that take a text are followed instruction by instruction for every length "

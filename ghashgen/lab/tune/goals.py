@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
+from ghashgen.choice.families.gcm import IN_PIECES
 from ghashgen.choice.families.registry import questions
 from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.core import Point, Value
@@ -107,7 +108,7 @@ GOALS: Mapping[str, Goal] = MappingProxyType(
         ),
         AES_GCM.family: Goal(
             AES_GCM,
-            uses=questions()[AES_GCM.family].dispatched,
+            uses=tuple(use for use in questions()[AES_GCM.family].dispatched if use != IN_PIECES),
             fixed={"wipe": False, "messages": True, "streams": False},
             whole={"blocks": tuple(range(1, MAX_BLOCKS + 1)), "short": (False, True)},
         ),
