@@ -44,7 +44,7 @@ def test_what_wipes_has_a_twin_that_does_not() -> None:
 
 
 def test_messages_in_pieces_are_taken_with_vaes_and_without() -> None:
-    """Each as a kernel does that takes whole messages alone, and one twin shows what wiping costs."""
+    """Each beside one that takes whole messages alone; a twin shows what wiping costs."""
     pieces = [kernel for kernel in CATALOGUE if kernel.streams]
     assert {(k.isa, k.key) for k in pieces if not k.wipe} == {
         (isa, key) for isa in ("avx", "avx512") for key in (128, 256)
