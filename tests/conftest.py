@@ -5,9 +5,7 @@ Under pytest-xdist the expensive ones are made by the first worker and read by t
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pickle
 import platform
 import signal
 import subprocess
@@ -15,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from compiling import ISAS, PAIRS, Assembled, Job, assembled
 from cpus import CPUS, UNMARKED, mask
 from emulating import Assemble
+from sharing import shared
 from syntaxes import found
 
 from ghashgen.arch.features import FEATURES_OFF
@@ -31,8 +29,6 @@ from ghashgen.run.emulate import Emulator
 from ghashgen.run.harness import Harness, build
 from ghashgen.support import parallel
 from ghashgen.support.toolchain import Tool
-
-T = TypeVar("T")
 
 SPILLED = tuple(
     Job(Kernel(isa, multiply, reduce, blocks, wipe=wipe), abi, f"few{vectors}_{abi}_", vectors)
@@ -112,17 +108,6 @@ def sample(kernels: Sequence[Kernel]) -> list[Kernel]:
     return [family[index % len(family)] for index, family in sizes]
 
 
-def _shared(folder: Path, name: str, make: Callable[[], T]) -> T:
-    """Return what `make` returns, from a file that the first caller writes."""
-    path = folder / f"{name}.pickle"
-    with (folder / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not path.exists():
-            path.write_bytes(pickle.dumps(make()))
-    found: T = pickle.loads(path.read_bytes())
-    return found
-
-
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     base = tmp_path_factory.getbasetemp()
@@ -146,7 +131,7 @@ def nasm() -> Tool:
 def shipped(nasm: Tool, shared_folder: Path) -> Mapping[str, Assembled]:
     """One size of every family of the catalogue for System V, by name; sizes take turns."""
     jobs = [Job(kernel) for kernel in sample(catalogue())]
-    made = _shared(shared_folder, "shipped", lambda: parallel.run(partial(assembled, nasm), jobs))
+    made = shared(shared_folder, "shipped", lambda: parallel.run(partial(assembled, nasm), jobs))
     return {item.kernel.name: item for item in made}
 
 
@@ -154,7 +139,7 @@ def shipped(nasm: Tool, shared_folder: Path) -> Mapping[str, Assembled]:
 def variants(nasm: Tool, shared_folder: Path) -> Mapping[Job, Assembled]:
     """The kernels of SPILLED, BUFFERED and FRAMED, by job."""
     jobs = [*SPILLED, *BUFFERED, *FRAMED]
-    made = _shared(shared_folder, "variants", lambda: parallel.run(partial(assembled, nasm), jobs))
+    made = shared(shared_folder, "variants", lambda: parallel.run(partial(assembled, nasm), jobs))
     return {item.job: item for item in made}
 
 
@@ -178,7 +163,7 @@ def harness(
     def make() -> Harness:
         return build([item.harness_kernel(harness_folder) for item in chosen], harness_folder)
 
-    return _shared(harness_folder, "harness", make)
+    return shared(harness_folder, "harness", make)
 
 
 @pytest.fixture(scope="module")

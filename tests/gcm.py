@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -22,6 +22,7 @@ from ghashgen.output.render import draft
 from ghashgen.run.arguments import Arguments, Memory, Values, arguments
 from ghashgen.run.harness import Called, Harness
 from ghashgen.run.table import HarnessKernel
+from ghashgen.support.files import write_whole
 from ghashgen.support.toolchain import Tool, assemble_text, find_assembler
 
 DIRECTIONS = ("encrypt", "decrypt")
@@ -61,12 +62,13 @@ class Made:
     def harness_kernel(self, folder: Path) -> HarnessKernel:
         """Write the object and return what the harness must know."""
         obj = folder / f"{self.kernel.name}-{self.abi}.o"
-        obj.write_bytes(self.elf)
+        write_whole(obj, self.elf)
         return HarnessKernel.of_kernel(self.kernel, obj, self.features, abi=self.abi)
 
 
+@cache
 def made(kernel: GcmKernel, abi: str = "sysv", syntax: str = "", tool: Tool | None = None) -> Made:
-    """Compile, place and assemble a kernel."""
+    """Compile, place and assemble a kernel, once; not for tests that plant a fault in what does."""
     where: Target = target(abi, "elf64", syntax=syntax)
     found = tool or find_assembler(where.syntax.assembler)
 

@@ -12,6 +12,7 @@ from cpus import AS_FOUND, lacking
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from gcm import DIRECTIONS, Key, calls, context, made, run
 from gcm import call as defined
+from sharing import shared
 from syntaxes import each_syntax
 
 from ghashgen.algebra.field.ghash import ghash_padded
@@ -42,16 +43,22 @@ here = pytest.mark.cpu(AS_FOUND)
 
 
 def harness_of(kernel: GcmKernel, folder: Path, abi: str = "sysv") -> Harness:
-    item = made(kernel, abi)
-    if without := lacking(item.features):
+    """The harness with a kernel, compiled and linked once a session; `folder` is the session's."""
+
+    def linked() -> tuple[tuple[str, ...], Harness]:
+        item = made(kernel, abi)
+        return item.features, build([item.harness_kernel(folder)], folder)
+
+    features, harness = shared(folder, f"{kernel.name}-{abi}", linked)
+    if without := lacking(features):
         pytest.skip(f"this CPU lacks {', '.join(without)}")
-    return build([item.harness_kernel(folder)], folder)
+    return harness
 
 
 @here
 @samples
-def test_texts_of_every_length_are_as_defined(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, rng = harness_of(kernel, tmp_path), random.Random(kernel.name)
+def test_texts_of_every_length_are_as_defined(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, rng = harness_of(kernel, harness_folder), random.Random(kernel.name)
     key = Key(rng.randbytes(kernel.key_bytes))
     ctx = context(harness, kernel, key)
     wanted = calls(key, range((2 * kernel.blocks + 1) * 16 + 16), rng)
@@ -66,8 +73,8 @@ def test_texts_of_every_length_are_as_defined(kernel: GcmKernel, tmp_path: Path)
 
 @here
 @pytest.mark.parametrize("kernel", SAMPLE[:4], ids=lambda kernel: kernel.name)
-def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, rng = harness_of(kernel, tmp_path, "win64"), random.Random(2)
+def test_the_other_convention(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, rng = harness_of(kernel, harness_folder, "win64"), random.Random(2)
     key = Key(rng.randbytes(kernel.key_bytes))
     ctx = context(harness, kernel, key)
     lengths = (0, 15, 16, 16 * kernel.blocks, 16 * kernel.blocks + 31, 48 * kernel.blocks + 5)
@@ -78,9 +85,9 @@ def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
 
 @here
 @pytest.mark.parametrize("bits", [128, 192, 256])
-def test_a_message_is_as_another_library_seals_it(bits: int, tmp_path: Path) -> None:
+def test_a_message_is_as_another_library_seals_it(bits: int, harness_folder: Path) -> None:
     kernel, rng = bare(bits, "avx", *WINOGRAD, 4), random.Random(bits)
-    harness = harness_of(kernel, tmp_path)
+    harness = harness_of(kernel, harness_folder)
     key, iv = Key(rng.randbytes(bits // 8)), rng.randbytes(12)
     text, aad = rng.randbytes(333), rng.randbytes(13)
     x = ghash_padded(key.subkey, bytes(16), aad)
@@ -95,9 +102,9 @@ def test_a_message_is_as_another_library_seals_it(bits: int, tmp_path: Path) -> 
 
 
 @here
-def test_a_wrong_key_counter_or_text_would_be_noticed(tmp_path: Path) -> None:
+def test_a_wrong_key_counter_or_text_would_be_noticed(harness_folder: Path) -> None:
     kernel, rng = SAMPLE[2], random.Random(3)
-    harness = harness_of(kernel, tmp_path)
+    harness = harness_of(kernel, harness_folder)
     key = Key(rng.randbytes(16))
     ctx = context(harness, kernel, key)
     (each, _) = calls(key, (200,), rng)

@@ -62,8 +62,10 @@ def begun(
 
 @here
 @samples
-def test_messages_of_all_lengths_are_sealed_and_opened(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+def test_messages_of_all_lengths_are_sealed_and_opened(
+    kernel: GcmKernel, harness_folder: Path
+) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     wanted = messages(key, lengths(kernel, rng, MORE), rng)
     for in_place in (False, True):
         sealed = call(harness, kernel, "seal", [to_seal(ctx, m) for m in wanted], in_place)
@@ -77,8 +79,10 @@ def test_messages_of_all_lengths_are_sealed_and_opened(kernel: GcmKernel, tmp_pa
 
 @here
 @pytest.mark.parametrize("kernel", SHORT, ids=lambda kernel: kernel.name)
-def test_every_length_on_a_straight_path_with_every_aad(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+def test_every_length_on_a_straight_path_with_every_aad(
+    kernel: GcmKernel, harness_folder: Path
+) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     texts = range(0, most_bytes(kernel) + 18, 1 if kernel.blocks < 12 else 5)
     wanted = messages(key, [(12, aad, n) for n in texts for aad in range(50)], rng)
     sealed = call(harness, kernel, "seal", [to_seal(ctx, m) for m in wanted])
@@ -106,8 +110,8 @@ def test_a_straight_path_where_there_is_none(
 
 @here
 @samples
-def test_counters_that_wrap(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+def test_counters_that_wrap(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     wanted = []
     for after in (1, 2, kernel.blocks, kernel.blocks + 3):
         J0 = rng.randbytes(12) + (2**32 - after).to_bytes(4, "big")
@@ -122,8 +126,8 @@ def test_counters_that_wrap(kernel: GcmKernel, tmp_path: Path) -> None:
 
 @here
 @few
-def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path, "win64")
+def test_the_other_convention(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder, "win64")
     wanted = messages(key, rng.sample(lengths(kernel, rng, MORE), 30), rng)
     for each, done in zip(
         wanted, call(harness, kernel, "seal", [to_seal(ctx, m) for m in wanted]), strict=True
@@ -140,8 +144,8 @@ def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
 
 @here
 @few
-def test_buffers_behind_a_guard_page(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+def test_buffers_behind_a_guard_page(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     wanted = messages(key, [(n, n % 17, n % 33) for n in range(1, 40)], rng)
     seals = [to_seal(ctx, m) for m in wanted]
     for each, done in zip(wanted, call(harness, kernel, "seal", seals, at_start=True), strict=True):
@@ -153,8 +157,8 @@ def test_buffers_behind_a_guard_page(kernel: GcmKernel, tmp_path: Path) -> None:
 
 @here
 @samples
-def test_a_tag_of_any_length_is_compared_whole(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+def test_a_tag_of_any_length_is_compared_whole(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(5), rng.randbytes(37))
     right = [to_open(ctx, each, each.tag[:size]) for size in TAGS]
     assert [done.result for done in call(harness, kernel, "open", right)] == [DONE] * len(TAGS)
@@ -173,8 +177,8 @@ def test_a_tag_of_any_length_is_compared_whole(kernel: GcmKernel, tmp_path: Path
 
 @here
 @samples
-def test_of_a_wrong_message_nothing_is_left(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+def test_of_a_wrong_message_nothing_is_left(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     sizes = [*range(34), 16 * kernel.blocks + 1, 48 * kernel.blocks + 31]
     wanted = messages(key, [(12, 3, size) for size in sizes], rng)
     for in_place in (False, True):
@@ -194,8 +198,8 @@ TOO_LONG = {
 
 @here
 @few
-def test_lengths_that_the_standard_does_not_allow(kernel: GcmKernel, tmp_path: Path) -> None:
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+def test_lengths_that_the_standard_does_not_allow(kernel: GcmKernel, harness_folder: Path) -> None:
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), b"aad", rng.randbytes(40))
     for name, values in (("seal", to_seal(ctx, each)), ("open", to_open(ctx, each, each.tag))):
         function = functions_of(kernel)[name]
@@ -211,9 +215,9 @@ def test_lengths_that_the_standard_does_not_allow(kernel: GcmKernel, tmp_path: P
 
 
 @here
-def test_wrong_messages_would_be_noticed(tmp_path: Path) -> None:
+def test_wrong_messages_would_be_noticed(harness_folder: Path) -> None:
     kernel = SAMPLE[2]
-    harness, key, ctx, rng = begun(kernel, tmp_path)
+    harness, key, ctx, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(20), rng.randbytes(50))
     right = to_open(ctx, each, each.tag)
     for name in ("iv", "aad", "in"):

@@ -99,9 +99,9 @@ def bytewise(data: bytes) -> list[bytes]:
 @here
 @samples
 def test_messages_in_pieces_are_as_another_library_seals_them(
-    kernel: GcmKernel, tmp_path: Path
+    kernel: GcmKernel, harness_folder: Path
 ) -> None:
-    stream, key, rng = begun(kernel, tmp_path)
+    stream, key, rng = begun(kernel, harness_folder)
     group = 16 * kernel.blocks
     for turn, most in enumerate((1, 5, 20, 40, group + 20, 4 * group)):
         sizes = (rng.choice((12, 60)), rng.randrange(60), min(40 * most, 4 * group + 40))
@@ -120,8 +120,8 @@ def test_messages_in_pieces_are_as_another_library_seals_them(
 
 @here
 @samples
-def test_byte_by_byte(kernel: GcmKernel, tmp_path: Path) -> None:
-    stream, key, rng = begun(kernel, tmp_path)
+def test_byte_by_byte(kernel: GcmKernel, harness_folder: Path) -> None:
+    stream, key, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(35), rng.randbytes(50))
     for encrypts in (True, False):
         source = each.text if encrypts else each.sealed
@@ -131,8 +131,8 @@ def test_byte_by_byte(kernel: GcmKernel, tmp_path: Path) -> None:
 
 @here
 @samples
-def test_the_state_is_laid_out_as_documented(kernel: GcmKernel, tmp_path: Path) -> None:
-    stream, key, rng = begun(kernel, tmp_path)
+def test_the_state_is_laid_out_as_documented(kernel: GcmKernel, harness_folder: Path) -> None:
+    stream, key, rng = begun(kernel, harness_folder)
     J0 = rng.randbytes(15) + b"\xff"
     each = message(key, iv_for(key, J0), rng.randbytes(5), rng.randbytes(37))
     stream.whole(each, [each.aad], [each.text], True)
@@ -151,8 +151,8 @@ def test_the_state_is_laid_out_as_documented(kernel: GcmKernel, tmp_path: Path) 
 
 @here
 @samples
-def test_counters_wrap_inside_and_between_pieces(kernel: GcmKernel, tmp_path: Path) -> None:
-    stream, key, rng = begun(kernel, tmp_path)
+def test_counters_wrap_inside_and_between_pieces(kernel: GcmKernel, harness_folder: Path) -> None:
+    stream, key, rng = begun(kernel, harness_folder)
     for after in (1, 2, kernel.blocks, kernel.blocks + 3):
         J0 = rng.randbytes(12) + (2**32 - after).to_bytes(4, "big")
         each = message(key, iv_for(key, J0), b"", rng.randbytes(32 * kernel.blocks + 40))
@@ -163,8 +163,8 @@ def test_counters_wrap_inside_and_between_pieces(kernel: GcmKernel, tmp_path: Pa
 
 @here
 @few
-def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
-    stream, key, rng = begun(kernel, tmp_path, "win64")
+def test_the_other_convention(kernel: GcmKernel, harness_folder: Path) -> None:
+    stream, key, rng = begun(kernel, harness_folder, "win64")
     group = 16 * kernel.blocks
     for most in (7, 3 * group):
         each = message(key, rng.randbytes(20), rng.randbytes(70), rng.randbytes(4 * group + 9))
@@ -177,8 +177,8 @@ def test_the_other_convention(kernel: GcmKernel, tmp_path: Path) -> None:
 
 @here
 @samples
-def test_a_tag_of_any_length_is_compared_whole(kernel: GcmKernel, tmp_path: Path) -> None:
-    stream, key, rng = begun(kernel, tmp_path)
+def test_a_tag_of_any_length_is_compared_whole(kernel: GcmKernel, harness_folder: Path) -> None:
+    stream, key, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(5), rng.randbytes(37))
     stream.whole(each, [each.aad], [each.sealed], False)
     given: list[dict[str, bytes | int]] = []
@@ -197,8 +197,8 @@ def test_a_tag_of_any_length_is_compared_whole(kernel: GcmKernel, tmp_path: Path
 
 @here
 @few
-def test_calls_out_of_order_change_nothing(kernel: GcmKernel, tmp_path: Path) -> None:
-    stream, key, rng = begun(kernel, tmp_path)
+def test_calls_out_of_order_change_nothing(kernel: GcmKernel, harness_folder: Path) -> None:
+    stream, key, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(20), rng.randbytes(40))
 
     def refused(state: bytes, *functions: str) -> None:
@@ -225,8 +225,8 @@ def test_calls_out_of_order_change_nothing(kernel: GcmKernel, tmp_path: Path) ->
 
 @here
 @few
-def test_a_length_too_long_changes_nothing(kernel: GcmKernel, tmp_path: Path) -> None:
-    stream, key, rng = begun(kernel, tmp_path)
+def test_a_length_too_long_changes_nothing(kernel: GcmKernel, harness_folder: Path) -> None:
+    stream, key, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), b"", b"some text")
     stream.whole(each, [], [each.text], True)
     full = (2**36 - 32 - 3).to_bytes(8, "little")
@@ -249,9 +249,9 @@ def test_a_length_too_long_changes_nothing(kernel: GcmKernel, tmp_path: Path) ->
 
 
 @here
-def test_wrong_pieces_would_be_noticed(tmp_path: Path) -> None:
+def test_wrong_pieces_would_be_noticed(harness_folder: Path) -> None:
     kernel = SAMPLE[2]
-    stream, key, rng = begun(kernel, tmp_path)
+    stream, key, rng = begun(kernel, harness_folder)
     each = message(key, rng.randbytes(12), rng.randbytes(20), rng.randbytes(50))
     stream.whole(each, [each.aad], [each.sealed[:7], each.sealed[7:]], False)
     state = stream.state
