@@ -48,10 +48,10 @@ SUBJECT = Kernel("pmull", "k", "clmul1", 2)
 
 
 def test_kernels_agree_with_pyca_and_cavp_at_every_length(
-    gas: Tool, machine: Machine, tmp_path: Path
+    gas: Tool, machine: Machine, tmp_path: Path, harness_folder: Path
 ) -> None:
     built = built_kernels(KERNELS, WHERE, tmp_path / "none", tmp_path)
-    runner = native(built, tmp_path)
+    runner = native(built, harness_folder)
     assert runner.how == machine.how
     results = validate(built, lambda item: runner, lambda item: None)
     assert [(r.name, r.failures) for r in results if not r.ok] == []
@@ -114,7 +114,9 @@ def planted(text: str, fault: Planted) -> str:
 
 
 @pytest.fixture(scope="module")
-def faulty(gas: Tool, machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Harness:
+def faulty(
+    gas: Tool, machine: Machine, tmp_path_factory: pytest.TempPathFactory, harness_folder: Path
+) -> Harness:
     """A harness with every planted fault."""
     folder = tmp_path_factory.mktemp("faulty")
     text = make(SUBJECT, WHERE, gas).text
@@ -127,7 +129,7 @@ def faulty(gas: Tool, machine: Machine, tmp_path_factory: pytest.TempPathFactory
         kernels.append(
             HarnessKernel.of_kernel(SUBJECT, obj, needs, abi="aapcs64", symbol=name, name=name)
         )
-    return build(kernels, folder, ARCH)
+    return build(kernels, harness_folder, ARCH)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -145,7 +147,9 @@ def test_what_is_allowed_passes(faulty: Harness, fault: Planted) -> None:
     assert report.calls > 1000
 
 
-def test_saved_registers_are_kept(gas: Tool, machine: Machine, tmp_path: Path) -> None:
+def test_saved_registers_are_kept(
+    gas: Tool, machine: Machine, tmp_path: Path, harness_folder: Path
+) -> None:
     """With few registers to use at will: v8 to v15 and x19 on are saved, and values spill."""
     kernel = Kernel("pmull", "winograd", "clmul1", 8)
     tight = replace(AAPCS64, volatile=(0, 1, 2, 3))
@@ -161,11 +165,11 @@ def test_saved_registers_are_kept(gas: Tool, machine: Machine, tmp_path: Path) -
     obj = tmp_path / "tight.o"
     obj.write_bytes(assemble_text(gas, "tight", made.text, "elf64"))
     row = HarnessKernel.of_kernel(kernel, obj, ("pmull",), abi="aapcs64")
-    assert build([row], tmp_path, ARCH).check(kernel.name).ok
+    assert build([row], harness_folder, ARCH).check(kernel.name).ok
     broken = made.text.replace("    ldp     x19, x20", "    ldp     x20, x19")
     assert broken != made.text
     obj.write_bytes(assemble_text(gas, "tight", broken, "elf64"))
-    report = build([row], tmp_path / "broken", ARCH).check(kernel.name)
+    report = build([row], harness_folder, ARCH).check(kernel.name)
     assert "x19 changed" in report.failed[0].detail
 
 

@@ -73,10 +73,10 @@ def test_doctor_says_which_kernels_run_natively(tmp_path: Path) -> None:
 
 
 @pytest.mark.cpu
-def test_a_kernel_is_refused_for_what_is_masked(tmp_path: Path) -> None:
+def test_a_kernel_is_refused_for_what_is_masked(tmp_path: Path, harness_folder: Path) -> None:
     kernels = choose_of(Kernel, Choice(name=("ghash_sse_k_clmul1_x1", "ghash_avx512_k_clmul1_x4")))
     made = build_kernels(kernels, target(), default_out(), tmp_path)
-    here = native(made, tmp_path)
+    here = native(made, harness_folder)
     for item in made:
         vectors = [Vector(bytes(16), bytes(16), (bytes(16),))]
         if lacks := set(lacking(item.features)):

@@ -138,9 +138,11 @@ def require_right(runner: Runner, built: Built) -> None:
 @pytest.mark.usefixtures("toys")
 @conventions
 @pytest.mark.parametrize("prefix", ["", "my_"])
-def test_a_toy_runs_natively(abi: str, prefix: str, tmp_path: Path, as_cpu: str) -> None:
+def test_a_toy_runs_natively(
+    abi: str, prefix: str, tmp_path: Path, as_cpu: str, harness_folder: Path
+) -> None:
     built = made(abi, tmp_path, prefix)
-    runner = native([built], tmp_path)
+    runner = native([built], harness_folder)
     attempt = lambda: runner.calls(built, "mul", [{"table": bytes(32), "x": bytes(16)}])  # noqa: E731
     if too_little(as_cpu, built.features, attempt):
         return

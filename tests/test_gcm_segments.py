@@ -107,6 +107,7 @@ def test_trials_tell_a_planted_fault(
     other: Callable[..., object],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    harness_folder: Path,
 ) -> None:
     found = []
     for right in (True, False):
@@ -117,7 +118,7 @@ def test_trials_tell_a_planted_fault(
         (built,) = build([AVX], runnable("sysv"), tmp_path / "none", folder)
         if without := lacking(built.features):
             pytest.skip(f"this CPU lacks {', '.join(without)}")
-        runner = native([built], folder)
+        runner = native([built], harness_folder)
         trials = [*validator.SUITES[function](validator.Wanted(AVX, 0, 1))]
         found.append([*faults(runner, built, trials)])
     assert found[0] == []

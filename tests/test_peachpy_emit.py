@@ -76,7 +76,9 @@ def test_every_back_end_has_its_code_and_the_own_one_leaves_no_trace() -> None:
 @needs_peachpy
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
-def test_emitted_files_are_proved_and_run(kernel: Kernel, tmp_path: Path) -> None:
+def test_emitted_files_are_proved_and_run(
+    kernel: Kernel, tmp_path: Path, harness_folder: Path
+) -> None:
     generate.generate([kernel], WHERE, tmp_path / "out")
     where = runnable("sysv", backend="peachpy")
     (built,) = build([kernel], where, tmp_path / "out", tmp_path / "obj")
@@ -85,7 +87,7 @@ def test_emitted_files_are_proved_and_run(kernel: Kernel, tmp_path: Path) -> Non
     assert proof.proved, proof.report()
     if missing := lacking(built.features):
         pytest.skip(f"proved; not run: this CPU has no {', '.join(missing)}")
-    here = native([built], tmp_path / "harness")
+    here = native([built], harness_folder)
     (result,) = validate([built], lambda _: here)
     assert (result.how, result.failures) == ("native", ())
 

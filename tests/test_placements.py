@@ -67,9 +67,9 @@ def made(abi: str, folder: Path) -> Built:
     return built
 
 
-def told(built: Built, folder: Path, as_cpu: str) -> list[str] | None:
+def told(built: Built, harness_folder: Path, as_cpu: str) -> list[str] | None:
     """Return what the harness finds, None where the CPU lacks what the kernel needs."""
-    runner = native([built], folder)
+    runner = native([built], harness_folder)
     attempt = lambda: runner.calls(built, "mul", [{"table": bytes(32), "x": bytes(16)}])  # noqa: E731
     return None if too_little(as_cpu, built.features, attempt) else runner.check(built)
 
@@ -78,10 +78,18 @@ def told(built: Built, folder: Path, as_cpu: str) -> list[str] | None:
 @pytest.mark.parametrize("abi", ["sysv", "win64"])
 @pytest.mark.parametrize(("name", "old", "new", "words"), PLANTED)
 def test_a_planted_fault_is_found(
-    name: str, old: str, new: str, words: str, abi: str, toy: Toy, tmp_path: Path, as_cpu: str
+    name: str,
+    old: str,
+    new: str,
+    words: str,
+    abi: str,
+    toy: Toy,
+    tmp_path: Path,
+    harness_folder: Path,
+    as_cpu: str,
 ) -> None:
     toy(name, old, new)
-    found = told(made(abi, tmp_path), tmp_path, as_cpu)
+    found = told(made(abi, tmp_path), harness_folder, as_cpu)
     assert found is None or any(re.search(words, line) for line in found), found
 
 
@@ -89,16 +97,16 @@ def test_a_planted_fault_is_found(
 @pytest.mark.parametrize("name", [PROBE, CHAIN])
 @pytest.mark.parametrize("abi", ["sysv", "win64"])
 def test_a_right_function_passes(
-    name: str, abi: str, toy: Toy, tmp_path: Path, as_cpu: str
+    name: str, abi: str, toy: Toy, tmp_path: Path, harness_folder: Path, as_cpu: str
 ) -> None:
     toy(name, "", "")
-    assert not told(made(abi, tmp_path), tmp_path, as_cpu)
+    assert not told(made(abi, tmp_path), harness_folder, as_cpu)
 
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("stated", [False, True])
 def test_a_function_is_called_with_the_numbers_that_it_allows(
-    stated: bool, toy: Toy, tmp_path: Path, as_cpu: str
+    stated: bool, toy: Toy, tmp_path: Path, harness_folder: Path, as_cpu: str
 ) -> None:
     """It reads in[1] whatever it is told: right where two blocks are the least allowed."""
     toy(CHAIN, "b.load(Mem(base=y))", "b.load(Mem(base=source, disp=16))")
@@ -107,7 +115,7 @@ def test_a_function_is_called_with_the_numbers_that_it_allows(
     text = path.read_text()
     assert counter in text
     path.write_text(text.replace(counter, f"{counter}, allowed=(2, 3)") if stated else text)
-    found = told(made("sysv", tmp_path), tmp_path, as_cpu)
+    found = told(made("sysv", tmp_path), harness_folder, as_cpu)
     assert found is None or bool(found) is not stated, found
 
 
@@ -123,7 +131,7 @@ def test_numbers_are_drawn_from_those_that_are_allowed() -> None:
 
 @pytest.mark.cpu
 def test_a_register_that_is_not_restored_is_found(
-    toy: Toy, tmp_path: Path, as_cpu: str, nasm: Tool
+    toy: Toy, tmp_path: Path, harness_folder: Path, as_cpu: str, nasm: Tool
 ) -> None:
     toy(PROBE, "", "")
     built = made("sysv", tmp_path)
@@ -134,7 +142,7 @@ def test_a_register_that_is_not_restored_is_found(
     obj.write_bytes(
         assemble_text(nasm, "spoiled", text.replace(label, f"{label} xor ebx, ebx\n"), "elf64")
     )
-    found = told(replace(built, obj=obj), tmp_path, as_cpu)
+    found = told(replace(built, obj=obj), harness_folder, as_cpu)
     assert found is None or any("toyprobe: rbx changed" in line for line in found), found
 
 

@@ -124,9 +124,11 @@ def require_right(runner: Runner, built: Built) -> None:
 @pytest.mark.cpu
 @kernels
 @conventions
-def test_it_comes_back_from_this_cpu(kernel: Kernel, abi: str, tmp_path: Path, as_cpu: str) -> None:
+def test_it_comes_back_from_this_cpu(
+    kernel: Kernel, abi: str, tmp_path: Path, as_cpu: str, harness_folder: Path
+) -> None:
     built = made(kernel, abi, tmp_path)
-    runner = native([built], tmp_path)
+    runner = native([built], harness_folder)
     attempt = lambda: runner.calls(built, "mul", [{"table": bytes(32), "x": bytes(16)}])  # noqa: E731
     if not too_little(as_cpu, built.features, attempt):
         require_right(runner, built)
@@ -165,9 +167,9 @@ def test_a_secret_above_the_number_is_a_leak(
 
 
 @pytest.mark.usefixtures("gas", "machine")
-def test_it_comes_back_on_another_architecture(tmp_path: Path) -> None:
+def test_it_comes_back_on_another_architecture(tmp_path: Path, harness_folder: Path) -> None:
     (built,) = build([PMULL], WHERE, tmp_path / "none", tmp_path)
-    require_right(native([built], tmp_path), built)
+    require_right(native([built], harness_folder), built)
 
 
 def test_peachpy_refuses_it() -> None:

@@ -193,11 +193,11 @@ def test_a_carry_from_an_unknown_exponent_is_that_of_its_lowest_bit() -> None:
 
 
 @pytest.fixture(scope="module")
-def harness(tmp_path_factory: pytest.TempPathFactory) -> Harness:
+def harness(tmp_path_factory: pytest.TempPathFactory, harness_folder: Path) -> Harness:
     folder = tmp_path_factory.mktemp("segments")
     kernels = (SMALL, replace(PLAIN, op="polyval"), replace(SMALL, segments=False))
     made = build(kernels, target(), project_root() / "generated", folder)
-    return native(made, folder).harness
+    return native(made, harness_folder).harness
 
 
 @pytest.mark.cpu
@@ -236,7 +236,9 @@ def test_a_kernel_without_segments_is_refused(harness: Harness, as_cpu: str) -> 
 
 
 @pytest.mark.cpu
-def test_a_wrong_combination_would_be_noticed(tmp_path: Path, as_cpu: str) -> None:
+def test_a_wrong_combination_would_be_noticed(
+    tmp_path: Path, as_cpu: str, harness_folder: Path
+) -> None:
     """A kernel whose power is one block too high fails its validation."""
     built = build((SMALL,), target(), project_root() / "generated", tmp_path)[0]
     before, lines, after = body(text(SMALL), f"{SMALL.name}_power")
@@ -245,7 +247,7 @@ def test_a_wrong_combination_would_be_noticed(tmp_path: Path, as_cpu: str) -> No
     obj = tmp_path / "wrong.o"
     obj.write_bytes(assembled(before + wrong + after))
     item = replace(built, obj=obj)
-    runner = native([item], tmp_path)
+    runner = native([item], harness_folder)
     if too_little(as_cpu, NEEDS, lambda: runner.check(item)):
         return
     cases = powers("ghash")[:8]

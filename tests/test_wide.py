@@ -80,21 +80,21 @@ def _basis() -> tuple[list[Vector], list[bytes]]:
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("name", ONE_AN_ISA)
 def test_mul_is_right_on_every_pair_of_basis_vectors(
-    name: str, built: dict[str, Built], emulated: Emulated, tmp_path: Path
+    name: str, built: dict[str, Built], emulated: Emulated, tmp_path: Path, harness_folder: Path
 ) -> None:
     item = built[name]
     vectors, products = _basis()
-    here = native([item], tmp_path)
+    here = native([item], harness_folder)
     runner: Runner = emulated if lacking(item.features) else here
     assert runner.products(item, vectors) == products
 
 
 @pytest.mark.cpu(AS_FOUND, NO_PCLMULQDQ)
 def test_a_wrong_product_would_be_noticed(
-    built: dict[str, Built], tmp_path: Path, as_cpu: str
+    built: dict[str, Built], tmp_path: Path, as_cpu: str, harness_folder: Path
 ) -> None:
     item = built["ghash_sse_k_clmul1_x1"]
-    here = native([item], tmp_path)
+    here = native([item], harness_folder)
     vectors, products = _basis()
     if too_little(as_cpu, item.features, lambda: here.products(item, vectors)):
         return
