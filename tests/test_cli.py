@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
+from ghashgen.cli.main import cli
 from ghashgen.kernels.selection import catalogue
+from ghashgen.lab.compare.registry import studies
+from ghashgen.support.paths import cache_folder, kernels_folder
 
 REFUSED = 2
 
@@ -46,6 +50,11 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
         (["bench", "--peer", "opensl", "--name", "paper_optimized"], "did you mean openssl?"),
         (["prove", "--theorem", "nothing-like-it"], "nothing-like-it"),
         (["prove-object", "absent.o"], "no such file"),
+        (["list", "--key", "long"], "'long' is not a valid integer; see ghashgen list --help"),
+        (["recommend", "--nokey"], "no such option '--nokey'. Did you mean '--key'? see ghash"),
+        (["audit", "--ports", "zen4"], "got unexpected extra argument (zen4); see ghashgen audit"),
+        (["tune", "--write", "set.toml"], "a chosen set is JSON; name it set.json"),
+        (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
     ],
 )
 def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: str) -> None:
@@ -272,7 +281,26 @@ def test_a_full_output_is_one_line() -> None:
 def test_misuse_and_help_keep_their_status() -> None:
     wrong = ghashgen("list", "--colour")
     assert wrong.returncode == REFUSED
-    assert "No such option" in wrong.stderr
+    assert wrong.stderr == "ghashgen: no such option '--colour'; see ghashgen list --help\n"
     assert ghashgen("--help").returncode == 0
     assert ghashgen("list", "--help").returncode == 0
     assert ghashgen().returncode == wrong.returncode
+
+
+def test_helps_fit_80_columns_and_end_their_sentences() -> None:
+    """What a terminal of that width shows of the tool, and of every verb."""
+    with click.Context(cli, info_name="ghashgen", terminal_width=80) as whole:
+        verbs = {name: cli.get_command(whole, name) for name in cli.list_commands(whole)}
+        texts = {"ghashgen": cli.get_help(whole)}
+    for name, command in verbs.items():
+        assert command is not None
+        with click.Context(command, whole, info_name=name, terminal_width=80) as one:
+            texts[name] = command.get_help(one)
+    paths = (str(kernels_folder()), str(cache_folder()))
+    for name, text in texts.items():
+        lines = [line for line in text.splitlines() if not any(path in line for path in paths)]
+        assert max(map(len, lines)) <= 80, name
+    commands = texts["ghashgen"].split("Commands:")[1]
+    assert "..." not in commands
+    assert "AES-GCM" in texts["ghashgen"].split("Options:")[0]
+    assert all(study in texts["compare"] for study in studies())

@@ -21,6 +21,7 @@ from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
 from ghashgen.records.records import FOLDER, Record
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import did_you_mean
 
 FEATURES = tuple(arches()[DEFAULT].features)
 """Of the architecture that has records of measurements."""
@@ -129,6 +130,12 @@ def machine(name: str, records: Sequence[Record]) -> Machine:
     named = frozenset(name.lower().split(","))
     if named <= set(FEATURES):
         return Machine(f"a CPU with {' '.join(sorted(named))}", "", "", named)
+    if "," in name:
+        unknown = min(named - set(FEATURES))
+        raise GhashgenError(
+            f"no CPU feature is called {unknown!r}",
+            did_you_mean(unknown, FEATURES, f"choose from {', '.join(FEATURES)}"),
+        )
     known = [*(record.title for record in records), *(c.title for c in CORES if c.uarch)]
     raise GhashgenError(
         f"no record, core or list of CPU features is called {name!r}",

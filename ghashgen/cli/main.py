@@ -27,6 +27,9 @@ from ghashgen.support.wording import did_you_mean
 
 REFUSED, INTERRUPTED, UNREAD = 2, 130, 141
 
+_WHOLE = 400
+"""Characters that no verb's first sentence has."""
+
 _OPTIONS = "options"
 """The module of `ghashgen.cli.verbs` that is no verb."""
 
@@ -47,6 +50,12 @@ class Verbs(click.Group):
         command: click.Command = module.COMMAND
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs with all of what each says of itself in its first sentence."""
+        named = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl([(n, c.get_short_help_str(_WHOLE)) for n, c in named.items() if c])
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Say where verbs write, here and now."""
         # Written as they are: a path that is wrapped cannot be copied.
@@ -54,7 +63,8 @@ class Verbs(click.Group):
             for line in (
                 f"{kernels_folder()}: kernels, where --out names no other folder",
                 f"{cache_folder()}: objects, programs, verdicts, measurements",
-                f"The second may be deleted at any time; {CACHE} in the environment names another.",
+                "The second may be deleted at any time;",
+                f"{CACHE} in the environment names another.",
             ):
                 formatter.write(f"  {line}\n")
 
@@ -128,7 +138,7 @@ def _outline(verb: str, option: str) -> click.Command | None:
 )
 @click.version_option(__version__, prog_name="ghashgen")
 def cli() -> None:
-    """Generate, prove, validate and audit GHASH kernels."""
+    """Generate, prove, validate and measure kernels of AES-GCM, GHASH and POLYVAL."""
 
 
 def main() -> None:
@@ -136,12 +146,14 @@ def main() -> None:
     heed()
     try:
         # Standalone, click would end an interrupted verb with status 1.
-        sys.exit(cli(standalone_mode=False))
+        sys.exit(cli(prog_name="ghashgen", standalone_mode=False))
     except GhashgenError as refusal:
         click.echo(f"ghashgen: {refusal}", err=True)
         sys.exit(REFUSED)
     except click.ClickException as misuse:
-        misuse.show()
+        # Without a verb, what is wrong is told by the help.
+        told = misuse.format_message()
+        click.echo(told if "\n" in told else f"ghashgen: {_remedied(told, misuse)}", err=True)
         sys.exit(misuse.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("ghashgen: interrupted", err=True)
@@ -156,6 +168,13 @@ def main() -> None:
         where = error.filename or "output"
         click.echo(f"ghashgen: {where}: {error.strerror}; make room and run it again", err=True)
         sys.exit(REFUSED)
+
+
+def _remedied(told: str, misuse: click.ClickException) -> str:
+    """Return what is wrong with the words of a call, and where its options stand."""
+    path = getattr(getattr(misuse, "ctx", None), "command_path", "ghashgen")
+    said = f"{told[:1].lower()}{told[1:]}".removesuffix(".")
+    return f"{said}{'' if said.endswith('?') else ';'} see {path} --help"
 
 
 def _discard_output() -> None:

@@ -34,7 +34,7 @@ from ghashgen.support.tables import say, show
 from ghashgen.support.wording import choose_one
 
 
-@click.command("compare")
+@click.command("compare", epilog=f"STUDY is one of {', '.join(studies())}.")
 @click.argument("study", required=False, shell_complete=one_of(studies))
 @sizes_option
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
@@ -57,7 +57,7 @@ def COMMAND(
     only_check: bool,
     as_json: bool,
 ) -> None:
-    """Repeat the comparison of a paper: see STUDY's completion, or docs/comparisons.md.
+    """Repeat the comparison of a paper on this machine; see docs/comparisons.md.
 
     Every variant is checked, then measured in turns in one process, like `bench`; the paper's own
     ratios stand beside those measured here.

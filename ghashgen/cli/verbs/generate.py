@@ -24,8 +24,7 @@ from ghashgen.kernels.selection import Choice, catalogue
 from ghashgen.kernels.target import Target, arch_of, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import make, sha256
-from ghashgen.output.dispatcher import names_of, recorded
-from ghashgen.output.threads import SUFFIXES
+from ghashgen.output.dispatcher import recorded
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
@@ -103,8 +102,7 @@ def COMMAND(
         count = counted(len(kernels), "kernel")
         if found.made:
             count += f" ({len(found.made)} of them not in the catalogue)"
-        files = [prefix + generator.HEADER, *(where.library + s for s in SUFFIXES if threads)]
-        click.echo(f"{count}, {', '.join(files)} and {manifest.NAME} in {folder}")
+        click.echo(f"{count}, {_beside(output)} and {manifest.NAME} in {folder}")
 
 
 def _target(
@@ -175,11 +173,14 @@ def _chosen(
         print_json({"out": str(out), "files": sorted(output.files), "changed_since_chosen": stale})
         return
     count = counted(len(found.kernels), "kernel")
-    families = dict.fromkeys(item.family for item in found.sets)
-    names = ", ".join(where.prefix + name for family in families for name in names_of(family))
-    click.echo(f"{count}, {names} and {manifest.NAME} in {out}")
+    click.echo(f"{count}, {_beside(output)} and {manifest.NAME} in {out}")
     for name in stale:
         click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
+
+
+def _beside(output: generator.Output) -> str:
+    """Name the files that stand beside the kernels' folders, but for the manifest."""
+    return ", ".join(sorted(f for f in output.files if "/" not in f and f != manifest.NAME))
 
 
 def _say_left_out(folder: Path) -> None:

@@ -167,6 +167,8 @@ def _refuse_early(uarch: str, write: Path | None) -> None:
         uarch_named(uarch)
     if write is not None and not write.absolute().parent.is_dir():
         raise GhashgenError(f"{write.parent} is no folder", "choose another --write")
+    if write is not None and write.suffix == ".toml":
+        raise GhashgenError(f"{write}: a chosen set is JSON", f"name it {write.stem}.json")
 
 
 def _modelled(

@@ -121,7 +121,7 @@ def _sample(
     """Run GHASH and POLYVAL kernels at random points, each where `runner_for` runs it."""
     own = [cast("Built[Kernel]", item) for item in built if isinstance(item.kernel, Kernel)]
     if len(own) < len(built):
-        click.echo("no random points but for GHASH and POLYVAL", err=True)
+        click.echo("random points: for kernels of GHASH and POLYVAL alone", err=True)
     runners = {item.kernel.name: runner_for(item) for item in own}
 
     def emulators(name: str) -> "Queue[Emulator] | None":
