@@ -9,6 +9,7 @@ from compiling import emitted_text
 
 from ghashgen.arch.x86_64.assemblers import find_gas
 from ghashgen.kernels.core import Point
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.support.errors import GhashgenError
@@ -38,6 +39,14 @@ SAMPLE = (
     Kernel("avx2", "k", "clmul1", 8, op="polyval"),
     Kernel("avx512", "schoolbook", "clmul2", 16, order="natural", segments=True),
 )
+OF_AES = (
+    GcmKernel(128, "sse", "winograd", "clmul1", 4, short=True),
+    GcmKernel(256, "avx", "k", "clmul1", 4, wipe=True, short=True, streams=True),
+    GcmKernel(192, "avx2", "winograd", "clmul1", 4, streams=True),
+    GcmKernel(128, "avx512vl", "karatsuba", "shift-xor", 4, streams=True),
+    GcmKernel(256, "avx512", "winograd", "clmul1", 8, order="natural", short=True, streams=True),
+)
+"""AES-GCM with all of its functions: messages of few blocks, and messages in pieces."""
 both = pytest.mark.parametrize("abi", ["sysv", "win64"])
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 

@@ -40,6 +40,9 @@ RIGHT = (
     GcmKernel(192, "avx2", "winograd", "clmul1", 4),
     GcmKernel(256, "avx512vl", "k", "clmul1", 2, messages=False),
     replace(WIDE, wipe=True, streams=True),
+    GcmKernel(128, "sse", "winograd", "clmul1", 2, short=True),
+    GcmKernel(256, "avx512vl", "k", "clmul1", 4, short=True),
+    GcmKernel(192, "avx512", "winograd", "clmul1", 8, short=True, streams=True),
 )
 planted_faults = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from compiling import emitted_text
 from iced_x86 import Decoder
-from syntaxes import SAMPLE, both, coff_section, each_syntax, elf_of, found, samples
+from syntaxes import GAS, OF_AES, SAMPLE, both, coff_section, each_syntax, elf_of, found, samples
 from test_isa import FORMS, Form
 
 from ghashgen.arch.objects import read_object
@@ -28,6 +28,7 @@ from ghashgen.cli.verbs.generate import COMMAND as GENERATE
 from ghashgen.cost.audit import audit
 from ghashgen.ir.program import Mem, Operand, PReg, RegClass
 from ghashgen.kernels.families import functions_of
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
@@ -130,6 +131,20 @@ def test_every_row_is_the_same_bytes_in_every_syntax(
     assert different(code, rows_of_nasm) == []
 
 
+@pytest.mark.parametrize("form", EITHER)
+def test_only_the_other_opcode_of_one_movq_is_let_through(form: str) -> None:
+    """vmovq xmm18, [rax + 8]: by F3 7E and by 66 6E; another register, address or row is none."""
+    clang, nasm = bytes.fromhex("62e1fe087e5001"), bytes.fromhex("62e1fd086e5001")
+    assert is_same(form, clang, nasm)
+    assert is_same(form, nasm, nasm)
+    assert not is_same(form.replace("load", "store"), clang, nasm)
+    for at in range(len(clang)):
+        for bit in range(8):
+            wrong = bytearray(clang)
+            wrong[at] ^= 1 << bit
+            assert not is_same(form, bytes(wrong), nasm), (at, bit)
+
+
 @each_syntax
 def test_another_encoding_of_the_same_row_is_noticed(
     syntax: str, assembler: Tool, rows_of_nasm: bytes, monkeypatch: pytest.MonkeyPatch
@@ -161,6 +176,19 @@ def test_kernels_are_the_same_bytes_in_every_syntax(
     assert set(theirs.symbols) == {f"{kernel.name}_{name}" for name in functions_of(kernel)}
     assert len(ours.symbols) > len(theirs.symbols)
     assert audit(kernel, kernel.name, theirs) == audit(kernel, kernel.name, ours)
+
+
+@pytest.mark.parametrize("kernel", OF_AES, ids=lambda kernel: kernel.name)
+def test_aes_gcm_is_the_same_bytes_in_every_syntax(
+    kernel: GcmKernel, assembler: Tool, nasm: Tool
+) -> None:
+    """By the convention whose turn it is: functions of many arguments, on the stack or not."""
+    abi = ("sysv", "win64")[OF_AES.index(kernel) % 2]
+    ours = read_object(elf_of(kernel, abi, "nasm", nasm))
+    for syntax in GAS:
+        theirs = read_object(elf_of(kernel, abi, syntax, assembler))
+        assert theirs.code == ours.code, syntax
+        assert theirs.functions == ours.functions, syntax
 
 
 @each_syntax

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 import pytest
 from compiling import emitted_text
 from iced_x86 import Instruction, Mnemonic, OpKind, Register, RegisterExt
-from syntaxes import SAMPLE, both, coff_section, each_syntax, elf_of, found
+from syntaxes import OF_AES, SAMPLE, both, coff_section, each_syntax, elf_of, found
 from unwinding import wrong_frames
 
 from ghashgen.arch.objects import read_object
 from ghashgen.arch.x86_64.assemblers import find_gas
+from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
@@ -22,6 +23,7 @@ from ghashgen.support.toolchain import Tool, assemble_text
 
 FRAMED = (
     *SAMPLE,
+    OF_AES[1],
     Kernel("avx512", "k", "clmul1", 48, wipe=True),
     GcmKernel(256, "avx", "winograd", "clmul1", 8, wipe=True),
 )
@@ -30,9 +32,7 @@ FRAMED = (
 
 @both
 @pytest.mark.parametrize("kernel", FRAMED, ids=lambda kernel: kernel.name)
-def test_every_instruction_can_be_unwound(
-    kernel: Kernel | GcmKernel, abi: str, assembler: Tool
-) -> None:
+def test_every_instruction_can_be_unwound(kernel: Point, abi: str, assembler: Tool) -> None:
     assert wrong_frames(elf_of(kernel, abi, "gas", assembler), abi) == []
 
 
