@@ -18,6 +18,7 @@ import pytest
 from compiling import ISAS, PAIRS, Assembled, Job, assembled
 from cpus import CPUS, UNMARKED, mask
 from emulating import Assemble
+from examples import Load, commands, loaded, need_the_cpu, run
 from sharing import shared
 from syntaxes import found
 
@@ -164,6 +165,22 @@ def harness(
         return build([item.harness_kernel(harness_folder) for item in chosen], harness_folder)
 
     return shared(harness_folder, "harness", make)
+
+
+@pytest.fixture(scope="module")
+def example_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the kernel that the examples of harness/examples take, assembled."""
+    folder = tmp_path_factory.mktemp("examples")
+    done = run(commands()[0], folder, [])
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def library(example_folder: Path) -> Load:
+    """Loads an example; skips where the CPU has not what the kernel needs."""
+    need_the_cpu()
+    return lambda example: loaded(example, example_folder)
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from cpus import AS_FOUND
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from examples import ROOT, WARNINGS, need_the_cpu, run
 from gcm import Key, context, made
 from sealing import DIFFERS, DONE, REFUSED, TAGS, Message, call, iv_for, message
 from syntaxes import each_syntax
-from test_gcm_examples import ROOT, WARNINGS, need_the_cpu, run
 from test_gcm_kernels import SAMPLE as TEXTS
 from test_gcm_kernels import harness_of
 
