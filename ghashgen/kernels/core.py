@@ -256,6 +256,8 @@ class Function(Generic[K]):
     """The operation, of those that the prover knows, that it must be shown to be; "" for none."""
     exported: Callable[[K], bool] = lambda kernel: True
     """Whether a kernel has it."""
+    length_multiple: Callable[[K], int] = lambda kernel: 1
+    """What its length in bytes is a multiple of, as callers promise."""
     returns: Result | None = None
     """The number that it returns, if it does: `Builder.give` ends it."""
 

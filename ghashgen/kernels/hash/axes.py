@@ -113,14 +113,24 @@ SEGMENTS = Axis(
 )
 """Export power and combine too, which put the hashes of a message's segments together."""
 
+COLUMNS = Axis(
+    "columns",
+    "Export column too, for one message in rows of so many blocks: 1 (none), 2, 4, 8.",
+    lambda: (1, 2, 4, 8),
+    1,
+    mark=lambda value: f"columns{value}",
+)
+"""A message in rows of so many blocks, of which a thread takes a column: every n-th block, by the
+table of H^n. Kernels of one column export nothing for that."""
+
 AXES = (
     *(ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, OP, FOLD, SWAP, POWERS, PIPELINE, SCHEDULE),
-    *(WIPE, SEGMENTS),
+    *(WIPE, SEGMENTS, COLUMNS),
 )
 """All of them, in the order in which they are asked for and refused."""
 
 NAMED = (
-    *(OP, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, FOLD, SWAP, POWERS, PIPELINE, SEGMENTS, WIPE),
-    SCHEDULE,
+    *(OP, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, FOLD, SWAP, POWERS, PIPELINE, SEGMENTS, COLUMNS),
+    *(WIPE, SCHEDULE),
 )
 """All of them, in the order in which a kernel's name has them."""

@@ -99,6 +99,7 @@ class Kernel:
     pipeline: str = axes.PIPELINE.default
     schedule: str = axes.SCHEDULE.default
     segments: bool = axes.SEGMENTS.default
+    columns: int = axes.COLUMNS.default
 
     def __post_init__(self) -> None:
         _check(self)
@@ -225,6 +226,12 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
         kernel.pipeline == "ahead" and kernel.swap == "stack",
         "pipeline 'ahead' keeps swapped blocks in registers, and swap 'stack' in memory",
         "choose swap register, or pipeline none",
+    )
+    yield (
+        kernel.columns > 1 and not kernel.segments,
+        f"{kernel.columns} columns are hashed by the powers of H^{kernel.columns}, which the kernel "
+        "does not export",
+        "add --segments",
     )
     yield (
         kernel.pipeline == "ahead" and kernel.room < 1,

@@ -56,11 +56,12 @@ def absorbed(
     number: str = "length",
     letter: str = BLOCK,
     to_the_end: bool = False,
+    apart: int = BLOCK_BYTES,
 ) -> Kept | None:
     """Return what is kept where `lanes` are the live data; None if they are of no known kind.
 
     `number` is the length of the blocks with this letter. A last block that is padded counts only
-    where `to_the_end` says so: nothing of them is left then.
+    where `to_the_end` says so: nothing of them is left then. Blocks stand so many bytes `apart`.
     """
     carried: list[Term] = []
     made_up = _made_up(entry, naming, lanes, letter)
@@ -73,16 +74,17 @@ def absorbed(
     blocks, positions = made_up
     fresh = {f"Y{k}": at - blocks for k, at in enumerate(positions)}
     left = entry.numbers[number]
-    length, amount = least(left), BLOCK_BYTES * blocks
+    length, amount = least(left), apart * blocks
     if amount > length:
-        if not to_the_end or not isinstance(left, int) or blocks != -(-length // BLOCK_BYTES):
+        if not to_the_end or not isinstance(left, int) or blocks != -(-length // apart):
             return None
         amount = length
     terms = naming.terms
     ahead = {
         value: lane
         for value in (*carried, *stored(entry))
-        if (lane := renamed(terms, naming.variables, value, blocks, length, letter)) is not None
+        if (lane := renamed(terms, naming.variables, value, blocks, length, letter, apart))
+        is not None
     }
     if any(lane not in ahead for lane in carried):
         return None

@@ -47,13 +47,15 @@ def renamed(
     absorbed: int,
     length: int,
     letter: str = BLOCK,
+    apart: int = BLOCK_BYTES,
 ) -> Lane | None:
     """Return a term as a function of the input after `absorbed` blocks; None if it is none.
 
-    It is none if it contains one of these blocks, or one that does not lie in `length` bytes whole.
+    It is none if it contains one of these blocks, or one that does not lie in `length` bytes whole,
+    where blocks stand so many bytes `apart`.
     """
     blocks = variables.numbers(term, letter)
-    if blocks is None or min(blocks) <= absorbed or BLOCK_BYTES * max(blocks) > length:
+    if blocks is None or min(blocks) <= absorbed or apart * max(blocks) > length:
         return None
     if not absorbed:
         return term

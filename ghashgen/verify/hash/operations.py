@@ -8,9 +8,10 @@ from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import RAW, Lane, Term
-from ghashgen.verify.core.values import Number, Pointer, Value
+from ghashgen.verify.core.values import Number, Pointer, UndecidedError, Value
 from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.engine.behind import run_again
+from ghashgen.verify.engine.cut import least
 from ghashgen.verify.engine.family import Cell, Kept, Meaning, Parameter
 from ghashgen.verify.engine.induction import GREATEST_LENGTH, Course
 from ghashgen.verify.engine.plans import Shown, every_length, once
@@ -291,10 +292,61 @@ class Update(Mul):
         return every_length(prover, Course(claim, group), executed, lengths)
 
 
+class Column(Update):
+    """column: the state after the first block of every row, for a message of whole rows.
+
+    A row is `length_multiple` bytes long. The blocks between are nothing that may be read.
+    """
+
+    def every_cell(self) -> dict[str, Cell[HashEntry]]:
+        """Return what each buffer holds on entry: of the input, the first block of each row."""
+        return {**super().every_cell(), "input": self._first_of_row}
+
+    def _first_of_row(self, entry: HashEntry, index: int) -> Lane | None:
+        row, between = divmod(index, self.function.length_multiple // BLOCK_BYTES)
+        if between:
+            return None
+        # Rows are whole: where it would not be the last, the length must say so.
+        if self.function.length_multiple * (row + 1) > least(entry.numbers[self.number]):
+            raise UndecidedError("a row that is there for some lengths only")
+        return self.terms.moves(self.terms.variable(block_name(row + 1)), self.naming.algebra.memory)
+
+    def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
+        """Return the accumulators, and functions of the rows ahead."""
+        apart = self.function.length_multiple
+        return absorbed(entry, self.naming, lanes, self.number, apart=apart)
+
+    def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
+        """Compare the state.
+
+        Raises:
+            Refutation: it differs.
+        """
+        length = entry.numbers[self.number]
+        assert isinstance(length, int)
+        rows = length // self.function.length_multiple
+        weights = entry.weights | {block_name(k + 1): k for k in range(rows)}
+        self.check_state(prover, entry, weights, rows)
+
+    def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        """Prove it for every number of rows; those up to two groups and one are executed.
+
+        Raises:
+            Refutation: it does not hold.
+        """
+        row = self.function.length_multiple
+        if row < BLOCK_BYTES:
+            raise unsupported("column: rows of no whole number of blocks")
+        group = row * self.spec.blocks
+        claim = Claim(row, GREATEST_LENGTH, "length")
+        return every_length(prover, Course(claim, group), range(0, 2 * group + 2 * row, row), lengths)
+
+
 OPERATIONS: dict[str, type[HashMeaning]] = {
     "init": Init,
     "mul": Mul,
     "update": Update,
+    "column": Column,
     "power": Power,
     "combine": Combine,
 }

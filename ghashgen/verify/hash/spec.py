@@ -29,6 +29,9 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
 """The operations, each with its parameters in the order of this package's own interface; what they
 are to do stands in `ghashgen.verify.hash.operations`."""
 
+ROWS = tuple(BLOCK_BYTES << i for i in range(1, 4))
+"""Bytes of a row of which a column may be hashed."""
+
 ABIS = ("sysv", "win64")
 
 OPS = ("ghash", "polyval")
@@ -39,7 +42,8 @@ OPS = ("ghash", "polyval")
 class FunctionSpec:
     """One exported function: what it does, its symbol, its parameters in order.
 
-    Lengths are multiples of `length_multiple` bytes, passed in units of `length_unit` bytes.
+    Lengths are multiples of `length_multiple` bytes, passed in units of `length_unit` bytes. To a
+    column that is a row of the message.
     """
 
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
@@ -63,11 +67,12 @@ class FunctionSpec:
                 f"{self.symbol}: parameters {', '.join(self.parameters)}",
                 f"{self.operation} has exactly {', '.join(expected)}, in any order",
             )
-        if self.length_multiple not in (1, BLOCK_BYTES) or self.length_unit not in (1, BLOCK_BYTES):
+        rows = ROWS if self.operation == "column" else (1, BLOCK_BYTES)
+        if self.length_multiple not in rows or self.length_unit not in (1, BLOCK_BYTES):
             raise GhashgenError(
                 f"{self.symbol}: length_multiple {self.length_multiple}, "
                 f"length_unit {self.length_unit}",
-                "each is 1 or 16",
+                f"the one is {' or '.join(map(str, rows))}, the other 1 or 16",
             )
         if self.length_unit > self.length_multiple:
             raise GhashgenError(

@@ -25,6 +25,9 @@ from ghashgen.kernels.hash.parts.interface import (
 Keys = Callable[[int], list[Value]]
 """The entries that part i of a group meets, counted from the last, which is 1."""
 
+Load = Callable[[int, int], VReg]
+"""(first block, from 0; lanes) → the register of these blocks of a group, in register form."""
+
 
 @dataclass(frozen=True)
 class Given:
@@ -87,12 +90,23 @@ def lane_keys(kernel: Kernel, table: VReg) -> Keys:
 
 
 def reduce_group(
-    b: Builder, kernel: Kernel, X: VReg, source: VReg, keys: Keys, given: Given = NOTHING
+    b: Builder,
+    kernel: Kernel,
+    X: VReg,
+    source: VReg,
+    keys: Keys,
+    given: Given = NOTHING,
+    load: Load | None = None,
 ) -> VReg:
-    """Record a group at `source` up to the reduced sum of each lane, key terms included."""
+    """Record a group at `source` up to the reduced sum of each lane, key terms included.
+
+    `load` loads its registers, where they do not stand one after another there.
+    """
     parts = registers(kernel.blocks, kernel.lane_count)
     loads: list[Callable[[], VReg]]
-    if kernel.swap == "stack":
+    if load is not None:
+        loads = [partial(load, at, lanes) for at, lanes in parts]
+    elif kernel.swap == "stack":
         swapper = _StackSwap(b, kernel, source)
         loads = [partial(swapper.load, at) for at, _ in parts]
     else:
@@ -128,18 +142,19 @@ def add_group(
     source: VReg,
     keys: Keys,
     given: Given = NOTHING,
+    load: Load | None = None,
 ) -> VReg:
     """Record a whole group whose lanes are added up; return the new state."""
     R = key_sum(kernel, table, kernel.blocks)
     if R is None or kernel.lane_count > 1:
-        return close_group(b, reduce_group(b, kernel, X, source, keys, given), R)
+        return close_group(b, reduce_group(b, kernel, X, source, keys, given, load), R)
     n = kernel.blocks
 
     def with_sum(i: int) -> list[Value]:
         # One lane: R may join before the reduction, which `aggregate.group` does with it.
         return [*keys(i), R] if i == n else keys(i)
 
-    return reduce_group(b, kernel, X, source, with_sum, given)
+    return reduce_group(b, kernel, X, source, with_sum, given, load)
 
 
 def add_lanes(
