@@ -349,186 +349,186 @@ static const struct ghashgen_kernel kernels[] = {
     [GHASH_AVX2_K_CLMUL1_X2] =
         {"ghash_avx2_k_clmul1_x2", 64, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         ghash_avx2_k_clmul1_x2_init, ghash_avx2_k_clmul1_x2_mul, ghash_avx2_k_clmul1_x2_update, NULL, NULL},
+         ghash_avx2_k_clmul1_x2_init, ghash_avx2_k_clmul1_x2_mul, ghash_avx2_k_clmul1_x2_update, NULL, NULL, NULL},
     [GHASH_AVX2_K_CLMUL1_X4] =
         {"ghash_avx2_k_clmul1_x4", 128, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         ghash_avx2_k_clmul1_x4_init, ghash_avx2_k_clmul1_x4_mul, ghash_avx2_k_clmul1_x4_update, NULL, NULL},
+         ghash_avx2_k_clmul1_x4_init, ghash_avx2_k_clmul1_x4_mul, ghash_avx2_k_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_AVX2_K_CLMUL1_X4_NATURAL] =
         {"ghash_avx2_k_clmul1_x4_natural", 128, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx2_k_clmul1_x4_natural_init, ghash_avx2_k_clmul1_x4_natural_mul, ghash_avx2_k_clmul1_x4_natural_update, NULL, NULL},
+         ghash_avx2_k_clmul1_x4_natural_init, ghash_avx2_k_clmul1_x4_natural_mul, ghash_avx2_k_clmul1_x4_natural_update, NULL, NULL, NULL},
     [GHASH_AVX2_K_CLMUL1_X8] =
         {"ghash_avx2_k_clmul1_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         ghash_avx2_k_clmul1_x8_init, ghash_avx2_k_clmul1_x8_mul, ghash_avx2_k_clmul1_x8_update, NULL, NULL},
+         ghash_avx2_k_clmul1_x8_init, ghash_avx2_k_clmul1_x8_mul, ghash_avx2_k_clmul1_x8_update, NULL, NULL, NULL},
     [GHASH_AVX2_K_CLMUL1_X8_NATURAL] =
         {"ghash_avx2_k_clmul1_x8_natural", 256, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx2_k_clmul1_x8_natural_init, ghash_avx2_k_clmul1_x8_natural_mul, ghash_avx2_k_clmul1_x8_natural_update, NULL, NULL},
+         ghash_avx2_k_clmul1_x8_natural_init, ghash_avx2_k_clmul1_x8_natural_mul, ghash_avx2_k_clmul1_x8_natural_update, NULL, NULL, NULL},
     [GHASH_AVX2_KARATSUBA_CLMUL2_X16] =
         {"ghash_avx2_karatsuba_clmul2_x16", 512, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         ghash_avx2_karatsuba_clmul2_x16_init, ghash_avx2_karatsuba_clmul2_x16_mul, ghash_avx2_karatsuba_clmul2_x16_update, NULL, NULL},
+         ghash_avx2_karatsuba_clmul2_x16_init, ghash_avx2_karatsuba_clmul2_x16_mul, ghash_avx2_karatsuba_clmul2_x16_update, NULL, NULL, NULL},
     [GHASH_AVX2_KARATSUBA_CLMUL2_X16_NATURAL] =
         {"ghash_avx2_karatsuba_clmul2_x16_natural", 512, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx2_karatsuba_clmul2_x16_natural_init, ghash_avx2_karatsuba_clmul2_x16_natural_mul, ghash_avx2_karatsuba_clmul2_x16_natural_update, NULL, NULL},
+         ghash_avx2_karatsuba_clmul2_x16_natural_init, ghash_avx2_karatsuba_clmul2_x16_natural_mul, ghash_avx2_karatsuba_clmul2_x16_natural_update, NULL, NULL, NULL},
     [GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX] =
         {"ghash_avx2_winograd_clmul1_x16_icx", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         ghash_avx2_winograd_clmul1_x16_icx_init, ghash_avx2_winograd_clmul1_x16_icx_mul, ghash_avx2_winograd_clmul1_x16_icx_update, NULL, NULL},
+         ghash_avx2_winograd_clmul1_x16_icx_init, ghash_avx2_winograd_clmul1_x16_icx_mul, ghash_avx2_winograd_clmul1_x16_icx_update, NULL, NULL, NULL},
     [GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx2_winograd_clmul1_x16_segments", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         ghash_avx2_winograd_clmul1_x16_segments_init, ghash_avx2_winograd_clmul1_x16_segments_mul, ghash_avx2_winograd_clmul1_x16_segments_update, ghash_avx2_winograd_clmul1_x16_segments_power, ghash_avx2_winograd_clmul1_x16_segments_combine},
+         ghash_avx2_winograd_clmul1_x16_segments_init, ghash_avx2_winograd_clmul1_x16_segments_mul, ghash_avx2_winograd_clmul1_x16_segments_update, ghash_avx2_winograd_clmul1_x16_segments_power, ghash_avx2_winograd_clmul1_x16_segments_combine, NULL},
     [GHASH_AVX512_K_CLMUL1_X16] =
         {"ghash_avx512_k_clmul1_x16", 640, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         ghash_avx512_k_clmul1_x16_init, ghash_avx512_k_clmul1_x16_mul, ghash_avx512_k_clmul1_x16_update, NULL, NULL},
+         ghash_avx512_k_clmul1_x16_init, ghash_avx512_k_clmul1_x16_mul, ghash_avx512_k_clmul1_x16_update, NULL, NULL, NULL},
     [GHASH_AVX512_K_CLMUL1_X16_NATURAL] =
         {"ghash_avx512_k_clmul1_x16_natural", 640, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx512_k_clmul1_x16_natural_init, ghash_avx512_k_clmul1_x16_natural_mul, ghash_avx512_k_clmul1_x16_natural_update, NULL, NULL},
+         ghash_avx512_k_clmul1_x16_natural_init, ghash_avx512_k_clmul1_x16_natural_mul, ghash_avx512_k_clmul1_x16_natural_update, NULL, NULL, NULL},
     [GHASH_AVX512_K_CLMUL1_X8] =
         {"ghash_avx512_k_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         ghash_avx512_k_clmul1_x8_init, ghash_avx512_k_clmul1_x8_mul, ghash_avx512_k_clmul1_x8_update, NULL, NULL},
+         ghash_avx512_k_clmul1_x8_init, ghash_avx512_k_clmul1_x8_mul, ghash_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
     [GHASH_AVX512_KARATSUBA_CLMUL2_X32] =
         {"ghash_avx512_karatsuba_clmul2_x32", 1152, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         ghash_avx512_karatsuba_clmul2_x32_init, ghash_avx512_karatsuba_clmul2_x32_mul, ghash_avx512_karatsuba_clmul2_x32_update, NULL, NULL},
+         ghash_avx512_karatsuba_clmul2_x32_init, ghash_avx512_karatsuba_clmul2_x32_mul, ghash_avx512_karatsuba_clmul2_x32_update, NULL, NULL, NULL},
     [GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL] =
         {"ghash_avx512_karatsuba_clmul2_x32_natural", 1152, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx512_karatsuba_clmul2_x32_natural_init, ghash_avx512_karatsuba_clmul2_x32_natural_mul, ghash_avx512_karatsuba_clmul2_x32_natural_update, NULL, NULL},
+         ghash_avx512_karatsuba_clmul2_x32_natural_init, ghash_avx512_karatsuba_clmul2_x32_natural_mul, ghash_avx512_karatsuba_clmul2_x32_natural_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx512_winograd_clmul1_x16_segments", 896, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         ghash_avx512_winograd_clmul1_x16_segments_init, ghash_avx512_winograd_clmul1_x16_segments_mul, ghash_avx512_winograd_clmul1_x16_segments_update, ghash_avx512_winograd_clmul1_x16_segments_power, ghash_avx512_winograd_clmul1_x16_segments_combine},
+         ghash_avx512_winograd_clmul1_x16_segments_init, ghash_avx512_winograd_clmul1_x16_segments_mul, ghash_avx512_winograd_clmul1_x16_segments_update, ghash_avx512_winograd_clmul1_x16_segments_power, ghash_avx512_winograd_clmul1_x16_segments_combine, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X32] =
         {"ghash_avx512_winograd_clmul1_x32", 1664, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         ghash_avx512_winograd_clmul1_x32_init, ghash_avx512_winograd_clmul1_x32_mul, ghash_avx512_winograd_clmul1_x32_update, NULL, NULL},
+         ghash_avx512_winograd_clmul1_x32_init, ghash_avx512_winograd_clmul1_x32_mul, ghash_avx512_winograd_clmul1_x32_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL] =
         {"ghash_avx512_winograd_clmul1_x32_natural", 1664, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx512_winograd_clmul1_x32_natural_init, ghash_avx512_winograd_clmul1_x32_natural_mul, ghash_avx512_winograd_clmul1_x32_natural_update, NULL, NULL},
+         ghash_avx512_winograd_clmul1_x32_natural_init, ghash_avx512_winograd_clmul1_x32_natural_mul, ghash_avx512_winograd_clmul1_x32_natural_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X1] =
         {"ghash_avx_k_clmul1_x1", 32, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_k_clmul1_x1_init, ghash_avx_k_clmul1_x1_mul, ghash_avx_k_clmul1_x1_update, NULL, NULL},
+         ghash_avx_k_clmul1_x1_init, ghash_avx_k_clmul1_x1_mul, ghash_avx_k_clmul1_x1_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X4] =
         {"ghash_avx_k_clmul1_x4", 128, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_k_clmul1_x4_init, ghash_avx_k_clmul1_x4_mul, ghash_avx_k_clmul1_x4_update, NULL, NULL},
+         ghash_avx_k_clmul1_x4_init, ghash_avx_k_clmul1_x4_mul, ghash_avx_k_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X8_AHEAD] =
         {"ghash_avx_k_clmul1_x8_ahead", 256, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_k_clmul1_x8_ahead_init, ghash_avx_k_clmul1_x8_ahead_mul, ghash_avx_k_clmul1_x8_ahead_update, NULL, NULL},
+         ghash_avx_k_clmul1_x8_ahead_init, ghash_avx_k_clmul1_x8_ahead_mul, ghash_avx_k_clmul1_x8_ahead_update, NULL, NULL, NULL},
     [GHASH_AVX_KARATSUBA_SHIFTXOR_X8] =
         {"ghash_avx_karatsuba_shiftxor_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_karatsuba_shiftxor_x8_init, ghash_avx_karatsuba_shiftxor_x8_mul, ghash_avx_karatsuba_shiftxor_x8_update, NULL, NULL},
+         ghash_avx_karatsuba_shiftxor_x8_init, ghash_avx_karatsuba_shiftxor_x8_mul, ghash_avx_karatsuba_shiftxor_x8_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx_winograd_clmul1_x16_segments", 768, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_winograd_clmul1_x16_segments_init, ghash_avx_winograd_clmul1_x16_segments_mul, ghash_avx_winograd_clmul1_x16_segments_update, ghash_avx_winograd_clmul1_x16_segments_power, ghash_avx_winograd_clmul1_x16_segments_combine},
+         ghash_avx_winograd_clmul1_x16_segments_init, ghash_avx_winograd_clmul1_x16_segments_mul, ghash_avx_winograd_clmul1_x16_segments_update, ghash_avx_winograd_clmul1_x16_segments_power, ghash_avx_winograd_clmul1_x16_segments_combine, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP] =
         {"ghash_avx_winograd_clmul1_x16_stackswap", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2),
-         ghash_avx_winograd_clmul1_x16_stackswap_init, ghash_avx_winograd_clmul1_x16_stackswap_mul, ghash_avx_winograd_clmul1_x16_stackswap_update, NULL, NULL},
+         ghash_avx_winograd_clmul1_x16_stackswap_init, ghash_avx_winograd_clmul1_x16_stackswap_mul, ghash_avx_winograd_clmul1_x16_stackswap_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP] =
         {"ghash_avx_winograd_clmul1_x32_stackswap", 1536, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2),
-         ghash_avx_winograd_clmul1_x32_stackswap_init, ghash_avx_winograd_clmul1_x32_stackswap_mul, ghash_avx_winograd_clmul1_x32_stackswap_update, NULL, NULL},
+         ghash_avx_winograd_clmul1_x32_stackswap_init, ghash_avx_winograd_clmul1_x32_stackswap_mul, ghash_avx_winograd_clmul1_x32_stackswap_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X4] =
         {"ghash_avx_winograd_clmul1_x4", 192, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_winograd_clmul1_x4_init, ghash_avx_winograd_clmul1_x4_mul, ghash_avx_winograd_clmul1_x4_update, NULL, NULL},
+         ghash_avx_winograd_clmul1_x4_init, ghash_avx_winograd_clmul1_x4_mul, ghash_avx_winograd_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD] =
         {"ghash_avx_winograd_clmul1_x8_ahead", 384, 1,
          F(PCLMULQDQ) | F(AVX),
-         ghash_avx_winograd_clmul1_x8_ahead_init, ghash_avx_winograd_clmul1_x8_ahead_mul, ghash_avx_winograd_clmul1_x8_ahead_update, NULL, NULL},
+         ghash_avx_winograd_clmul1_x8_ahead_init, ghash_avx_winograd_clmul1_x8_ahead_mul, ghash_avx_winograd_clmul1_x8_ahead_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP] =
         {"ghash_avx_winograd_clmul1_x8_stackswap", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2),
-         ghash_avx_winograd_clmul1_x8_stackswap_init, ghash_avx_winograd_clmul1_x8_stackswap_mul, ghash_avx_winograd_clmul1_x8_stackswap_update, NULL, NULL},
+         ghash_avx_winograd_clmul1_x8_stackswap_init, ghash_avx_winograd_clmul1_x8_stackswap_mul, ghash_avx_winograd_clmul1_x8_stackswap_update, NULL, NULL, NULL},
     [GHASH_SSE_K_CLMUL1_X1] =
         {"ghash_sse_k_clmul1_x1", 32, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_k_clmul1_x1_init, ghash_sse_k_clmul1_x1_mul, ghash_sse_k_clmul1_x1_update, NULL, NULL},
+         ghash_sse_k_clmul1_x1_init, ghash_sse_k_clmul1_x1_mul, ghash_sse_k_clmul1_x1_update, NULL, NULL, NULL},
     [GHASH_SSE_K_CLMUL1_X4] =
         {"ghash_sse_k_clmul1_x4", 128, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_k_clmul1_x4_init, ghash_sse_k_clmul1_x4_mul, ghash_sse_k_clmul1_x4_update, NULL, NULL},
+         ghash_sse_k_clmul1_x4_init, ghash_sse_k_clmul1_x4_mul, ghash_sse_k_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_SSE_KARATSUBA_SHIFTXOR_X8] =
         {"ghash_sse_karatsuba_shiftxor_x8", 256, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_karatsuba_shiftxor_x8_init, ghash_sse_karatsuba_shiftxor_x8_mul, ghash_sse_karatsuba_shiftxor_x8_update, NULL, NULL},
+         ghash_sse_karatsuba_shiftxor_x8_init, ghash_sse_karatsuba_shiftxor_x8_mul, ghash_sse_karatsuba_shiftxor_x8_update, NULL, NULL, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_sse_winograd_clmul1_x16_segments", 768, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_winograd_clmul1_x16_segments_init, ghash_sse_winograd_clmul1_x16_segments_mul, ghash_sse_winograd_clmul1_x16_segments_update, ghash_sse_winograd_clmul1_x16_segments_power, ghash_sse_winograd_clmul1_x16_segments_combine},
+         ghash_sse_winograd_clmul1_x16_segments_init, ghash_sse_winograd_clmul1_x16_segments_mul, ghash_sse_winograd_clmul1_x16_segments_update, ghash_sse_winograd_clmul1_x16_segments_power, ghash_sse_winograd_clmul1_x16_segments_combine, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X4] =
         {"ghash_sse_winograd_clmul1_x4", 192, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_winograd_clmul1_x4_init, ghash_sse_winograd_clmul1_x4_mul, ghash_sse_winograd_clmul1_x4_update, NULL, NULL},
+         ghash_sse_winograd_clmul1_x4_init, ghash_sse_winograd_clmul1_x4_mul, ghash_sse_winograd_clmul1_x4_update, NULL, NULL, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X8] =
         {"ghash_sse_winograd_clmul1_x8", 384, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
-         ghash_sse_winograd_clmul1_x8_init, ghash_sse_winograd_clmul1_x8_mul, ghash_sse_winograd_clmul1_x8_update, NULL, NULL},
+         ghash_sse_winograd_clmul1_x8_init, ghash_sse_winograd_clmul1_x8_mul, ghash_sse_winograd_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX2_K_CLMUL1_X8] =
         {"polyval_avx2_k_clmul1_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         polyval_avx2_k_clmul1_x8_init, polyval_avx2_k_clmul1_x8_mul, polyval_avx2_k_clmul1_x8_update, NULL, NULL},
+         polyval_avx2_k_clmul1_x8_init, polyval_avx2_k_clmul1_x8_mul, polyval_avx2_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX2_WINOGRAD_CLMUL1_X16] =
         {"polyval_avx2_winograd_clmul1_x16", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
-         polyval_avx2_winograd_clmul1_x16_init, polyval_avx2_winograd_clmul1_x16_mul, polyval_avx2_winograd_clmul1_x16_update, NULL, NULL},
+         polyval_avx2_winograd_clmul1_x16_init, polyval_avx2_winograd_clmul1_x16_mul, polyval_avx2_winograd_clmul1_x16_update, NULL, NULL, NULL},
     [POLYVAL_AVX512_K_CLMUL1_X16] =
         {"polyval_avx512_k_clmul1_x16", 640, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         polyval_avx512_k_clmul1_x16_init, polyval_avx512_k_clmul1_x16_mul, polyval_avx512_k_clmul1_x16_update, NULL, NULL},
+         polyval_avx512_k_clmul1_x16_init, polyval_avx512_k_clmul1_x16_mul, polyval_avx512_k_clmul1_x16_update, NULL, NULL, NULL},
     [POLYVAL_AVX512_K_CLMUL1_X8] =
         {"polyval_avx512_k_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         polyval_avx512_k_clmul1_x8_init, polyval_avx512_k_clmul1_x8_mul, polyval_avx512_k_clmul1_x8_update, NULL, NULL},
+         polyval_avx512_k_clmul1_x8_init, polyval_avx512_k_clmul1_x8_mul, polyval_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX512_WINOGRAD_CLMUL1_X16] =
         {"polyval_avx512_winograd_clmul1_x16", 896, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ),
-         polyval_avx512_winograd_clmul1_x16_init, polyval_avx512_winograd_clmul1_x16_mul, polyval_avx512_winograd_clmul1_x16_update, NULL, NULL},
+         polyval_avx512_winograd_clmul1_x16_init, polyval_avx512_winograd_clmul1_x16_mul, polyval_avx512_winograd_clmul1_x16_update, NULL, NULL, NULL},
     [POLYVAL_AVX_K_CLMUL1_X16] =
         {"polyval_avx_k_clmul1_x16", 512, 1,
          F(PCLMULQDQ) | F(AVX),
-         polyval_avx_k_clmul1_x16_init, polyval_avx_k_clmul1_x16_mul, polyval_avx_k_clmul1_x16_update, NULL, NULL},
+         polyval_avx_k_clmul1_x16_init, polyval_avx_k_clmul1_x16_mul, polyval_avx_k_clmul1_x16_update, NULL, NULL, NULL},
     [POLYVAL_AVX_K_CLMUL1_X8] =
         {"polyval_avx_k_clmul1_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX),
-         polyval_avx_k_clmul1_x8_init, polyval_avx_k_clmul1_x8_mul, polyval_avx_k_clmul1_x8_update, NULL, NULL},
+         polyval_avx_k_clmul1_x8_init, polyval_avx_k_clmul1_x8_mul, polyval_avx_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX_WINOGRAD_CLMUL1_X8] =
         {"polyval_avx_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX),
-         polyval_avx_winograd_clmul1_x8_init, polyval_avx_winograd_clmul1_x8_mul, polyval_avx_winograd_clmul1_x8_update, NULL, NULL},
+         polyval_avx_winograd_clmul1_x8_init, polyval_avx_winograd_clmul1_x8_mul, polyval_avx_winograd_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_SSE_K_CLMUL1_X8] =
         {"polyval_sse_k_clmul1_x8", 256, 16,
          F(SSE2) | F(PCLMULQDQ),
-         polyval_sse_k_clmul1_x8_init, polyval_sse_k_clmul1_x8_mul, polyval_sse_k_clmul1_x8_update, NULL, NULL},
+         polyval_sse_k_clmul1_x8_init, polyval_sse_k_clmul1_x8_mul, polyval_sse_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_SSE_WINOGRAD_CLMUL1_X8] =
         {"polyval_sse_winograd_clmul1_x8", 384, 16,
          F(SSE2) | F(PCLMULQDQ),
-         polyval_sse_winograd_clmul1_x8_init, polyval_sse_winograd_clmul1_x8_mul, polyval_sse_winograd_clmul1_x8_update, NULL, NULL},
+         polyval_sse_winograd_clmul1_x8_init, polyval_sse_winograd_clmul1_x8_mul, polyval_sse_winograd_clmul1_x8_update, NULL, NULL, NULL},
 };
 
 #define CLASS(up_to, fill_at, slot, name) {up_to, fill_at, slot, &kernels[name]}

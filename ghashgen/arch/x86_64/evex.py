@@ -46,7 +46,7 @@ ROWS = {
         Row("vpsrad.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRAD, EVEX", "shuffle"),
         Row("vextracti64x4", "w:h r:v r:i", ("avx512f",), f"{_SDM}, VEXTRACTI64X4", "shuffle"),
         Row("vextracti64x2", "w:h r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2, EVEX.256", "shuffle"),
-        Row("vinserti64x2", "w:v r:v r:x r:i", _DQ, f"{_SDM}, VINSERTI64X2", "shuffle"),
+        Row("vinserti64x2", "w:v r:v r:x/m128 r:i", _DQ, f"{_SDM}, VINSERTI64X2", "shuffle"),
         Row("vshufi64x2", "w:v r:v r:v r:i", _F, f"{_SDM}, VSHUFI64X2", "shuffle"),
         Row("valignq", "w:v r:v r:v r:i", _F, f"{_SDM}, VALIGNQ", "shuffle"),
         Row(

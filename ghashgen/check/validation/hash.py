@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from ghashgen.check.validation import cavp, segments, siv
+from ghashgen.check.validation import cavp, columns, segments, siv
 from ghashgen.check.validation.cases import (
     Case,
     every_length,
@@ -71,6 +71,31 @@ def _segments(
             yield f"{case.what}: got {got.hex()}, expected {case.expected.hex()}"
 
 
+def _columns(
+    runner: Runner, built: Built[Kernel], cases: Sequence[tuple[Case, tuple[bytes, ...]]]
+) -> Iterator[str]:
+    """Hash the first column of messages in rows, chunk by chunk."""
+    keys = list(dict.fromkeys(case.vector.h for case, _ in cases))
+    filled = runner.calls(built, "init", [{"h": h} for h in keys])
+    tables = {h: answer["table"] for h, answer in zip(keys, filled, strict=True)}
+    states = [case.vector.x for case, _ in cases]
+    for turn in range(max(len(chunks) for _, chunks in cases)):
+        active = [i for i, (_, chunks) in enumerate(cases) if turn < len(chunks)]
+        answers = runner.calls(
+            built,
+            "column",
+            [
+                {"table": tables[cases[i][0].vector.h], "x": states[i], "in": cases[i][1][turn]}
+                for i in active
+            ],
+        )
+        for i, answer in zip(active, answers, strict=True):
+            states[i] = answer["x"]
+    for (case, _), state in zip(cases, states, strict=True):
+        if not case.accepts(state):
+            yield f"column of {case.what}: got {state.hex()}, expected {case.expected.hex()}"
+
+
 def validator(kernels: Sequence[Built[Kernel]]) -> Callable[[Runner, Built[Kernel]], Validation]:
     """Return what validates one kernel of a run; vectors are shared by the run."""
     bound = max(tail_bound(built.kernel.blocks) for built in kernels)
@@ -85,11 +110,14 @@ def validate_one(runner: Runner, built: Built[Kernel], bound: int) -> Validation
     failures: list[str] = []
     split = list(segments.resplit(cases, SPLITS)) if built.kernel.segments else []
     exponents = segments.powers(built.kernel.op) if built.kernel.segments else []
+    rows = list(columns.rows(cases, built.kernel.columns)) if built.kernel.columns > 1 else []
     try:
         failures += list(_updates(runner, built, cases))
         failures += list(_products(runner, built))
         if built.kernel.segments:
             failures += list(_segments(runner, built, split, exponents))
+        if rows:
+            failures += list(_columns(runner, built, rows))
         failures += runner.check(built)
     except GhashgenError as error:
         failures.append(str(error))
@@ -97,7 +125,7 @@ def validate_one(runner: Runner, built: Built[Kernel], bound: int) -> Validation
         name=built.kernel.name,
         isa=built.kernel.isa,
         how=runner.how,
-        cases=len(cases) + PRODUCTS + len(split) + len(exponents),
+        cases=len(cases) + PRODUCTS + len(split) + len(exponents) + len(rows),
         longest_tail=tail_bound(built.kernel.blocks),
         seconds=time.perf_counter() - start,
         failures=tuple(failures),

@@ -229,8 +229,8 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     )
     yield (
         kernel.columns > 1 and not kernel.segments,
-        f"{kernel.columns} columns are hashed by the powers of H^{kernel.columns}, which the kernel "
-        "does not export",
+        f"{kernel.columns} columns are hashed by the powers of H^{kernel.columns}, and the kernel "
+        "does not export power",
         "add --segments",
     )
     yield (

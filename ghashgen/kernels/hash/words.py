@@ -19,6 +19,11 @@ A kernel whose name says segments hashes a message in pieces, for threads: NAME_
 y = H^m for any m, NAME_combine x = x*p + y for p = H^m and the hash y, from state 0, of a
 segment of m blocks. For POLYVAL the product is RFC 8452's dot, p has the form of h."""
 
+COLUMNS = """\
+A kernel whose name says columns hashes a message in rows of so many blocks, n, a column a thread:
+NAME_column continues the hash over the first block of each row, by a table that NAME_init filled
+from H^n, for whole rows; no block between is read."""
+
 
 def words(kernel: Kernel) -> Words:
     """Return what the banner of a kernel says of it."""
@@ -57,6 +62,8 @@ def notes(entries: Sequence[Values]) -> tuple[str, ...]:
         names=" and ".join(of.name for of in ops),
         sources=", of ".join(f"{of.source} for {of.name}" for of in ops),
     )
+    if any(int(values["columns"]) > 1 for values in entries):
+        text = f"{text}\n\n{COLUMNS}"
     return tuple(text.split("\n"))
 
 

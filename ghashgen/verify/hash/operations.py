@@ -309,7 +309,9 @@ class Column(Update):
         # Rows are whole: where it would not be the last, the length must say so.
         if self.function.length_multiple * (row + 1) > least(entry.numbers[self.number]):
             raise UndecidedError("a row that is there for some lengths only")
-        return self.terms.moves(self.terms.variable(block_name(row + 1)), self.naming.algebra.memory)
+        return self.terms.moves(
+            self.terms.variable(block_name(row + 1)), self.naming.algebra.memory
+        )
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the accumulators, and functions of the rows ahead."""
@@ -339,7 +341,9 @@ class Column(Update):
             raise unsupported("column: rows of no whole number of blocks")
         group = row * self.spec.blocks
         claim = Claim(row, GREATEST_LENGTH, "length")
-        return every_length(prover, Course(claim, group), range(0, 2 * group + 2 * row, row), lengths)
+        return every_length(
+            prover, Course(claim, group), range(0, 2 * group + 2 * row, row), lengths
+        )
 
 
 OPERATIONS: dict[str, type[HashMeaning]] = {

@@ -59,7 +59,7 @@ ISA = Isa(
             Row("vpsrlq.by", "w:x r:x r:x/m128", _AVX, f"{_SDM}, PSRLQ, VEX.128", "shuffle"),
             Row("vpsrad.imm", "w:v r:v r:i", _AVX2, f"{_SDM}, PSRAD, VEX.256", "shuffle"),
             Row("vextracti128", "w:h r:v r:i", _AVX2, f"{_SDM}, VEXTRACTI128", "shuffle"),
-            Row("vinserti128", "w:v r:v r:x r:i", _AVX2, f"{_SDM}, VINSERTI128", "shuffle"),
+            Row("vinserti128", "w:v r:v r:x/m128 r:i", _AVX2, f"{_SDM}, VINSERTI128", "shuffle"),
             Row("vperm2i128", "w:v r:v r:v r:i", _AVX2, f"{_SDM}, VPERM2I128", "shuffle"),
             Row(
                 "vgf2p8affineqb",

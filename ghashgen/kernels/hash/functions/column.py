@@ -68,14 +68,12 @@ def _load(b: Builder, kernel: Kernel, source: VReg, first: int, lanes: int) -> V
     row = BLOCK_BYTES * kernel.columns
     out = b.load(Mem(base=source, disp=row * first), "C, bytes as in memory")
     for lane in range(1, lanes):
-        block = b.load(Mem(base=source, disp=row * (first + lane)), "the next row's")
-        out = b.insert_lane(out, lane, block, lanes, f"lane {lane}")
+        block = Mem(base=source, disp=row * (first + lane))
+        out = b.insert_lane(out, lane, block, lanes, f"lane {lane}: the next row's")
     return to_register(b, kernel, out, "C")
 
 
-def _rest(
-    b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg
-) -> VReg:
+def _rest(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length: VReg) -> VReg:
     """Record the group of m rows, 1 <= m < n, of `length` bytes; return the new state."""
     row = BLOCK_BYTES * kernel.columns
     blocks = b.gpr("gpr_shr", length, kernel.columns.bit_length() - 1, note="16·m bytes are taken")
@@ -83,16 +81,16 @@ def _rest(
     top = b.gpr("gpr_address", Mem(base=table, disp=ENTRY_BYTES * kernel.layout.top))
     key_at = b.gpr("gpr_minus", top, whole, note="G^m")
     # R_m is read while key_at still stands at G^m.
-    sums = key_sum(kernel, key_at, kernel.layout.top)
-    R = None if sums is None else b.load(sums, "R_m: the key terms of G^m … G")
+    terms = key_sum(kernel, key_at, kernel.layout.top)
+    R = None if terms is None else b.load(terms, "R_m: the key terms of G^m … G")
     names = kernel.multiplier.accumulators
-    acc: dict[str, Value] = {name: b.zero(name) for name in names}
-    acc = {name: b.variable(value, name) for name, value in acc.items()}
+    acc = {name: b.variable(b.zero(name), name) for name in names}
     with b.loop(ROW):
         b.about("C·G^i")
         A = b.xor(load_block(b, kernel, source), X, "A = X + C; X counts once")
         key = entries(kernel, key_at, kernel.layout.top)
-        added = aggregate.accumulate(b, kernel.multiplier, kernel.bit_order, acc, A, key)
+        sums = dict[str, Value](acc)
+        added = aggregate.accumulate(b, kernel.multiplier, kernel.bit_order, sums, A, key)
         for name in names:
             b.assign(acc[name], added[name])
         b.about("")
@@ -110,8 +108,8 @@ FUNCTION = Function(
     order=60,
     params=(TABLE, STATE, INPUT, INPUT_LENGTH),
     purpose=lambda kernel: (
-        f"x = {kernel.definition.name} continued over the first block of every {kernel.columns} of "
-        f"len bytes, a multiple of {BLOCK_BYTES * kernel.columns}, by the table of H^{kernel.columns}"
+        f"x = {kernel.definition.name} continued over the first block of each {kernel.columns}, "
+        f"by the table of H^{kernel.columns}; len is a multiple of {BLOCK_BYTES * kernel.columns}"
     ),
     build=build,
     statement="column",
