@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from iced_x86 import Register
 from port_loops import (
     KERNELS,
     clmul,
@@ -52,6 +54,27 @@ def test_missing_llvm_mca_is_said_and_the_table_still_answers() -> None:
     assert all(item.model is None for item in by_name.values())
     assert "llvm-mca: no data (not found)" in by_name["zen4"].notes
     assert by_name["zen4"].as_json()["llvm_mca"] == {"no_data": "not found"}
+
+
+@pytest.mark.usefixtures("only")
+def test_what_binds_a_loop_and_how_far_its_order_is_from_that() -> None:
+    """Products that wait for nothing, and one that waits for itself."""
+    loops = {
+        "ports": [clmul(Register.XMM1, Register.XMM2), clmul(Register.XMM3, Register.XMM4)],
+        "chain": [clmul(Register.XMM1, Register.XMM1)],
+    }
+    given = [Loop(name, 1, tuple(body)) for name, body in loops.items()]
+    found = {
+        name: next(item for item in items if item.uarch == "skylake-avx512")
+        for name, items in port_audit(given).pressures.items()
+    }
+    for name in ("ports", "chain"):
+        assert found[name].binds == name
+        assert found[name].over == pytest.approx(0, abs=0.05)
+        assert found[name].as_json()["simulated"]["binds"] == name
+    # A slower core than the bound is said to be over it.
+    slow = replace(found["chain"], path=replace(found["chain"].path, carried=1.0))
+    assert (slow.binds, slow.over and round(slow.over)) == ("ports", 6)
 
 
 def test_the_newest_llvm_mca_is_taken(only: Path) -> None:
@@ -163,6 +186,8 @@ def test_audit_shows_ports_without_llvm_mca(monkeypatch: pytest.MonkeyPatch) -> 
     shown = CliRunner().invoke(COMMAND, ["--ports", *chosen])
     assert shown.exit_code == 0
     assert "models, not measurements" in shown.output
+    assert "skylake-avx512 is Skylake-SP, Cascade Lake" in shown.output
+    assert "over the bound" in shown.output
     assert "llvm-mca not found under the name nonesuch" in shown.output
     answered = CliRunner().invoke(COMMAND, ["--ports", "--json", *chosen])
     ports = json.loads(answered.stdout)[0]["ports"]

@@ -65,6 +65,27 @@ class Pressure:
     """Why there is no `model`; empty if there is one."""
 
     @property
+    def limits(self) -> Mapping[str, float]:
+        """Cycles that one pass takes at least, by what sets the bound."""
+        return {
+            "ports": self.bound.ports,
+            "front end": self.bound.front_end,
+            "chain": self.path.carried,
+        }
+
+    @property
+    def binds(self) -> str:
+        """What sets the largest bound; of equal ones the first."""
+        return max(self.limits, key=self.limits.__getitem__)
+
+    @property
+    def over(self) -> float | None:
+        """How far the order is from the bound, a part of it; None where nothing was simulated."""
+        if self.estimate is None:
+            return None
+        return self.estimate.windowed / self.limits[self.binds] - 1
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know before using the figures."""
         out = []
@@ -101,6 +122,8 @@ class Pressure:
             else {
                 "cycles_per_group": round(self.estimate.windowed, 4),
                 "in_order_per_group": round(self.estimate.in_order, 4),
+                "binds": self.binds,
+                "over_the_bound": round(self.over or 0, 4),
             },
             "critical_path": None
             if self.lacks

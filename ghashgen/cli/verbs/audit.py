@@ -175,7 +175,8 @@ def _print_ports(pressures: PortAudit) -> None:
     title = "Port bounds of the group loop, cycles per group (a block): models, not measurements"
     columns = (
         *("kernel", "CPU", ">table", "busiest", "uops", ">front end"),
-        *(">chain, group to group", ">through a group", ">simulated", ">in order"),
+        *(">chain, group to group", ">through a group"),
+        *("binds", ">simulated", ">over the bound", ">in order"),
         *(f">llvm-mca {pressures.llvm_mca}".rstrip(), "its busiest", ">pressure", "notes"),
     )
     rows = []
@@ -188,6 +189,8 @@ def _print_ports(pressures: PortAudit) -> None:
     show(Table(title, columns, tuple(rows), each={"figures": "models, not measurements"}))
     for note, mark in notes.items():
         say(f"{mark:3} {note}")
+    known = (f"{table.name} is {table.title}" for table in uarches().values())
+    say(f"CPUs with a table: {'; '.join(known)}")
     if pressures.missing:
         say(pressures.missing)
 
@@ -204,9 +207,10 @@ def _ports_row(item: Pressure) -> tuple[str, ...]:
         *(both(bound.cycles), " ".join(bound.busiest), uops, f"{bound.front_end:.2f}"),
         *(f"{item.path.carried:.2f}", str(item.path.through)),
     )
-    order = ("no data", "")
-    if item.estimate:
-        order = (both(item.estimate.windowed), f"{item.estimate.in_order:.2f}")
+    order = ("", "no data", "", "")
+    if item.estimate and item.over is not None:
+        simulated, in_order = both(item.estimate.windowed), f"{item.estimate.in_order:.2f}"
+        order = (item.binds, simulated, f"{item.over:.1%}", in_order)
     theirs = ("no data", "", "")
     if model:
         theirs = (both(model.reciprocal_throughput), model.busiest, both(model.pressure))
