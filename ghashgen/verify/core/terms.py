@@ -75,6 +75,7 @@ class Terms:
         self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
+        self._each: dict[tuple[object, ...], tuple[Lane, ...]] = {}
         self.at = 0
         """Address of the instruction being executed."""
         self.settle: Callable[[Term], Lane] = lambda term: term
@@ -104,6 +105,7 @@ class Terms:
         self._sums.clear()
         self._simple.clear()
         self._plain.clear()
+        self._each.clear()
         self.words.clear()
 
     def variable(self, name: str, deps: int = DATA) -> Term:
@@ -164,6 +166,25 @@ class Terms:
                 return self._opaque(TWO_SECRETS, lane.at, mask, deps)
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
+
+    def each(
+        self, function: Callable[..., Lane], imm: int, *sources: tuple[Lane, ...]
+    ) -> tuple[Lane, ...]:
+        """Return function(pool, a, b, …, imm) of the first lanes of some registers, the second, ….
+
+        Of equal terms it is worked out once, as a term is, unless it is said of something that may
+        be another at another place: of bytes of a partial block (`settle`), or what is opaque.
+        """
+        key = (function, imm, *sources)
+        known = self._each.get(key)
+        if known is None:
+            known = tuple([function(self, *lanes, imm) for lanes in zip(*sources, strict=True)])
+            deps = deps_of(*known)
+            for lanes in sources:
+                deps |= deps_of(*lanes)
+            if not deps & (RAW | OPAQUE | CALLER):
+                self._each[key] = known
+        return known
 
     def xor(self, a: Lane, b: Lane, settled: bool = True) -> Lane:
         """Return a + b; `settled` says whether `settle` is asked (bytes in memory are no sum)."""

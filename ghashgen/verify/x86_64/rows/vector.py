@@ -35,7 +35,7 @@ def build_one(function: on.One, lanes: int, element: int = 64) -> Builder:
         read, write = ops.read_lanes(i, source, lanes), ops.write_lanes(i, lanes, element)
 
         def step(m: Machine) -> None:
-            write(m, [function(m.terms, a, imm) for a in read(m)])
+            write(m, m.terms.each(function, imm, tuple(read(m))))
 
         return step
 
@@ -60,9 +60,7 @@ def build_two(function: on.Two, lanes: int, element: int = 64, same: int | None 
         index = vector_index(i.op_register(last - 1))
 
         def step(m: Machine) -> None:
-            t = m.terms
-            pairs = zip(m.vec[index], read_b(m), strict=False)
-            write(m, [function(t, a, b, imm) for a, b in pairs])
+            write(m, m.terms.each(function, imm, m.vec[index][:lanes], tuple(read_b(m))))
 
         return step
 
@@ -95,8 +93,8 @@ def build_ternary(lanes: int, element: int) -> Builder:
             if imm in (0x00, 0xFF):
                 write(m, [MASK128 if imm else 0] * lanes)
                 return
-            triples = zip(m.vec[first], m.vec[second], read(m), strict=False)
-            write(m, [on.ternary(m.terms, a, b, c, imm) for a, b, c in triples])
+            a, b = m.vec[first][:lanes], m.vec[second][:lanes]
+            write(m, m.terms.each(on.ternary, imm, a, b, tuple(read(m))))
 
         return step
 
