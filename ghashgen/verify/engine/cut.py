@@ -9,7 +9,7 @@ kept. What is forgotten stays as secret as it was. From there on nothing depends
 arrived, so what was proved from an equal machine state holds again.
 """
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import DATA, OPAQUE, RAW, Lane, Term, of_table, secret
@@ -41,9 +41,13 @@ def live_lanes(entry: E, live: frozenset[int]) -> list[Term]:
 
 def stored(entry: E) -> list[Term]:
     """Return the values that depend on data on the stack and wherever else has been written."""
+    return [v for v in _values(entry) if isinstance(v, Term) and v.deps & DATA]
+
+
+def _values(entry: Entry) -> Iterable[Value]:
+    """Return the values of which bytes have been written anywhere, each object once."""
     contents = entry.machine.memory.written.values()
-    values = (value for content in contents for value, _ in content.values())
-    return list(dict.fromkeys(v for v in values if isinstance(v, Term) and v.deps & DATA))
+    return {id(v): v for content in contents for v, _ in content.values()}.values()
 
 
 def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
@@ -71,8 +75,7 @@ def _in_work(entry: Entry, live: frozenset[int]) -> bool:
     """Return whether bytes of a last block, or secrets in general registers, are still needed."""
     m = entry.machine
     lanes = (lane for number in live if VECTOR <= number < MASK for lane in m.vec[number - VECTOR])
-    values = (value for content in m.memory.written.values() for value, _ in content.values())
-    raw = (v for v in (*lanes, *values) if isinstance(v, Term) and v.deps & RAW)
+    raw = (v for v in (*lanes, *_values(entry)) if isinstance(v, Term) and v.deps & RAW)
     return any(raw) or any(secret(m.gpr[number]) for number in live if number < VECTOR)
 
 
@@ -217,13 +220,19 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, address: int, names: Kept)
             m.mask[k] = kept
     m.flags = forgotten(m.flags, FLAGS in live)
     for name, content in m.memory.written.items():
+        # Bytes of one stored value stay one object, and are judged once.
+        judged: dict[int, Value] = {}
         for offset, (value, k) in list(content.items()):
-            kept = _kept(value, names.memory)
-            if offset in entry.arguments and name == STACK and _advances(value, moving):
-                kept = None
+            kept = judged.get(id(value))
             if kept is None:
-                kept = stale if secret(value) else left
-            content[offset] = (kept, k)
+                kept = _kept(value, names.memory)
+                if kept is None:
+                    kept = stale if secret(value) else left
+                judged[id(value)] = kept
+            if offset in entry.arguments and name == STACK and _advances(value, moving):
+                kept = left
+            if kept is not value:
+                content[offset] = (kept, k)
     for name, cell in names.buffers.items():
         content = m.memory.written[name]
         for k in range(CELL_BYTES):

@@ -7,7 +7,7 @@ together.
 
 from collections.abc import Callable
 
-from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.algebra.ops.forms import QUAD_BITS, VAR_BITS, Form, variable
 from ghashgen.verify.core.kinds import OR
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane, Term, parts_of
@@ -88,10 +88,14 @@ def _all_of(value: Term) -> list[Term]:
 
 def _bits(form: Form) -> set[object]:
     """Return the polynomials of a form that are not 0."""
-    out: set[object] = set()
-    for k in range(form.width):
-        bit = form.slice(k, 1)
-        if bit.constant or bit.linear or bit.quadratic:
-            linear, quadratic = sorted(bit.linear.items()), sorted(bit.quadratic.items())
-            out.add((bit.constant, tuple(linear), tuple(quadratic)))
-    return out
+    rows: list[list[object]] = [[] for _ in range(form.width)]
+    for stride, part in ((VAR_BITS, form.linear), (QUAD_BITS, form.quadratic)):
+        size, none = stride // 8, bytes(stride // 8)
+        for names, packed in sorted(part.items()):
+            data = packed.to_bytes(form.width * size, "little")
+            for k, monomials in enumerate(rows):
+                row = data[k * size : (k + 1) * size]
+                if row != none:
+                    monomials.append((names, row))
+    bits = ((form.constant >> k & 1, tuple(monomials)) for k, monomials in enumerate(rows))
+    return {bit for bit in bits if bit != (0, ())}

@@ -235,7 +235,8 @@ class Encrypt(Crypt):
 
     def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
         super().__init__(spec, function, cutting)
-        self._ciphers: dict[Term, Lane] = {}
+        self._ciphers: dict[Lane, Lane] = {}
+        self._no_ciphers: set[Lane] = set()
         self._partial: dict[tuple[Term, int, int], str | None] = {}
 
     def input_cell(self, entry: HashEntry, index: int) -> Lane | None:
@@ -260,20 +261,20 @@ class Encrypt(Crypt):
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
         """Name ciphertext as soon as it is there."""
-        m, known = entry.machine, self._ciphers
+        m = entry.machine
         for k in vectors:
             lanes = m.vec[k]
-            if any(isinstance(lane, Term) and known.get(lane) is not lane for lane in lanes):
-                m.vec[k] = tuple(
-                    self._named(entry, lane) if isinstance(lane, Term) else lane for lane in lanes
-                )
+            if not self._no_ciphers.issuperset(lanes):
+                m.vec[k] = tuple([self._named(entry, lane) for lane in lanes])
 
-    def _named(self, entry: HashEntry, lane: Term) -> Lane:
-        if lane.deps & RAW:
+    def _named(self, entry: HashEntry, lane: Lane) -> Lane:
+        if isinstance(lane, Term) and lane.deps & RAW:
             return self._padded(entry, lane, ("memory", "register"))
         found = self._ciphers.get(lane)
         if found is None:
-            found = self._ciphers[lane] = self._cipher(lane)
+            found = self._ciphers[lane] = self._cipher(lane) if isinstance(lane, Term) else lane
+            if found is lane:
+                self._no_ciphers.add(lane)
         return found
 
     def _cipher(self, lane: Term) -> Lane:

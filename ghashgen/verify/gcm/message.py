@@ -380,11 +380,12 @@ class Seal(Message, Encrypt):
         """Return what each buffer holds on entry."""
         return {**super().every_cell(), "tag": lambda entry, index: None}
 
-    def _named(self, entry: HashEntry, lane: Term) -> Lane:
-        if lane.deps & RAW and PARTIAL not in self.naming.variables.of(lane):
-            # In memory it may still be made of overlapping loads.
-            return self._padded(entry, lane, ("register",))
-        return super()._named(entry, lane)
+    def _named(self, entry: HashEntry, lane: Lane) -> Lane:
+        if not isinstance(lane, Term) or not lane.deps & RAW:
+            return super()._named(entry, lane)
+        # In memory another buffer's may still be made of overlapping loads.
+        text = PARTIAL in self.naming.variables.of(lane)
+        return self._padded(entry, lane, ("memory", "register") if text else ("register",))
 
     def check_message(self, prover: Prover[HashEntry], entry: MessageEntry) -> None:
         """Compare the status, the text and the tag."""

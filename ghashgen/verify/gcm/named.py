@@ -104,6 +104,8 @@ class Named(Crypt):
         super().__init__(spec, function, cutting)
         self.naming.blocks = "".join(LETTERS.values())
         self._named_masks: dict[Term, Lane] = {}
+        self._nameless: dict[tuple[bool, ...], set[Lane]] = {}
+        """What has no name here whatever the numbers are, by what else decides that."""
         self.behind: dict[frozenset[int], int] = {}
         """Where AAD has been absorbed, by what is live there: blocks less than all its products."""
         self.any_length = {
@@ -172,24 +174,44 @@ class Named(Crypt):
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
         """Name counters, E_K(J_0) and the block of lengths, and what a text has names for."""
+        assert isinstance(entry, MessageEntry)
         m = entry.machine
+        # Behind a cut in the text N is another number.
+        early = not entry.moved and "length" not in entry.held
+        stage = (early, entry.begun, entry.hashed)
+        nameless = self._nameless.setdefault(stage, set())
         for k in vectors:
             lanes = m.vec[k]
-            named = tuple(
-                self._known(entry, lane) if isinstance(lane, Term) else lane for lane in lanes
-            )
-            if named != lanes:
-                m.vec[k] = named
+            if nameless.issuperset(lanes):
+                continue
+            named: list[Lane] = []
+            for lane in lanes:
+                if isinstance(lane, int) or self._has_none(lane, *stage):
+                    nameless.add(lane)
+                    named.append(lane)
+                else:
+                    named.append(self._known(entry, lane, early))
+            if tuple(named) != lanes:
+                m.vec[k] = tuple(named)
         super().written(entry, vectors)
 
-    def _known(self, entry: HashEntry, lane: Term) -> Lane:
-        assert isinstance(entry, MessageEntry)
+    def _has_none(self, lane: Term, early: bool, begun: bool, hashed: bool) -> bool:
+        """Return whether a value has no name here, whatever the numbers of its entry are."""
         if lane.deps & (RAW | OPAQUE) or lane.op == "var":
-            return lane
+            return True
         names = self.naming.variables.of(lane)
         if names == {IV, COUNTER}:
-            # Behind a cut in the text N is another number.
-            early = not entry.moved and "length" not in entry.held
+            return not early or self._mask(lane) is lane
+        if names and all(name[0] == NUMBER_LETTER for name in names):
+            return False
+        if begun or not hashed:
+            return begun or names != {f"{NONCE}1"}
+        # From a register to memory is a linear map: no other value can be J_0 there.
+        return lane.op != "moves"
+
+    def _known(self, entry: MessageEntry, lane: Term, early: bool) -> Lane:
+        names = self.naming.variables.of(lane)
+        if names == {IV, COUNTER}:
             return self._mask(lane) if early else lane
         if names and all(name[0] == NUMBER_LETTER for name in names):
             wanted = self._lengths(entry)
@@ -199,7 +221,6 @@ class Named(Crypt):
             return lane
         if not entry.hashed:
             return self._counter(lane) if names == {f"{NONCE}1"} else lane
-        # From a register to memory is a linear map: no other value can be J_0 there.
         return self._hashed(entry, lane, names) if lane.op == "moves" else lane
 
     def _hashed(self, entry: MessageEntry, lane: Term, names: frozenset[str]) -> Lane:

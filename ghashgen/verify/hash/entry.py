@@ -87,10 +87,8 @@ def data_cell(
     length = entry.numbers[number]
     terms = naming.terms
     if BLOCK_BYTES * (index + 1) <= least(length):
-        block = terms.variable(block_name(index + 1, letter))
-    elif isinstance(length, Affine):
+        return naming.in_memory(block_name(index + 1, letter))
+    if isinstance(length, Affine):
         raise UndecidedError("bytes of a block that is the last one for some lengths only")
-    else:
-        entry.raw = True
-        block = terms.variable(partial, RAW)
-    return terms.moves(block, naming.algebra.memory)
+    entry.raw = True
+    return terms.moves(terms.variable(partial, RAW), naming.algebra.memory)

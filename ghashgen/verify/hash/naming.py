@@ -52,6 +52,7 @@ class Naming:
     blocks: str = BLOCK
     """The letters of the variables of blocks, which are numbered in the order they are hashed."""
     defined: dict[str, dict[str, int]] = field(default_factory=dict)
+    _blocks: dict[str, Lane] = field(default_factory=dict)
     _named: set[Term] = field(default_factory=set)
     _recognised: dict[Term, dict[str, int] | None] = field(default_factory=dict)
     _padded: dict[tuple[Term, int, str], str | None] = field(default_factory=dict)
@@ -60,6 +61,14 @@ class Naming:
     def __post_init__(self) -> None:
         self.terms = Terms(self.algebra.entry, self.name_inside, self.kinds)
         self.variables = Variables(self.terms)
+
+    def in_memory(self, block: str) -> Lane:
+        """Return the variable of a block as it stands in memory."""
+        known = self._blocks.get(block)
+        if known is None:
+            variable_of = self.terms.variable(block)
+            known = self._blocks[block] = self.terms.moves(variable_of, self.algebra.memory)
+        return known
 
     def recognise(self, term: Term) -> dict[str, int] | None:
         """Return {v: m} if the term is Σ v·H^m over states and blocks v, else None."""

@@ -7,7 +7,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import RAW, Lane, Term
+from ghashgen.verify.core.term import RAW, Lane, Term, deps_of
 from ghashgen.verify.core.values import Number, Pointer, UndecidedError, Value
 from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.engine.behind import run_again
@@ -233,10 +233,12 @@ class Update(Mul):
             return
         m = entry.machine
         for k in vectors:
-            m.vec[k] = tuple(
-                self._padded(entry, lane, ("register",)) if isinstance(lane, Term) else lane
-                for lane in m.vec[k]
-            )
+            lanes = m.vec[k]
+            if deps_of(*lanes) & RAW:
+                m.vec[k] = tuple(
+                    self._padded(entry, lane, ("register",)) if isinstance(lane, Term) else lane
+                    for lane in lanes
+                )
 
     def settle(self, entry: HashEntry, term: Term) -> Lane:
         """Name the last block once it is padded; until then leave its bytes as they are."""
