@@ -145,6 +145,12 @@ def _advance(entry: E, meaning: Meaning[E], number: str, amount: int) -> None:
             m.memory.written[name] = {k - amount: v for k, v in written.items() if k >= amount}
         region.size = entry.numbers[number]
 
+    move_pointers(m, names, amount)
+
+
+def move_pointers(m: Machine, names: Container[str], amount: int) -> None:
+    """Let pointers into some buffers, in registers and on the stack, begin so much further on."""
+
     def moved(value: Value) -> Value:
         if isinstance(value, Pointer) and value.region in names:
             return Pointer(value.region, shift_number(value.offset, -amount))

@@ -334,14 +334,23 @@ class Prover(Generic[E]):
         Raises:
             Refutation: they differ.
         """
-        terms, memory = self.meaning.terms, entry.machine.memory
-        first = CELL_BYTES * index
+        lane = self.cell(entry, buffer, name, index)
+        moved = lane if moves is None else self.meaning.terms.moves(lane, moves)
+        self.compare(moved, wanted, name)
+
+    def cell(self, entry: E, buffer: str, name: str, index: int = 0) -> Lane:
+        """Return 16 bytes of a buffer, all of which are to be written.
+
+        Raises:
+            Refutation: one is not.
+        """
+        memory, first = entry.machine.memory, CELL_BYTES * index
         if any(first + k not in memory.written[buffer] for k in range(CELL_BYTES)):
             raise Refutation(Category.FUNCTION, f"{name} is not written")
-        terms.at = 0
+        self.meaning.terms.at = 0
         lane = memory.load(Pointer(buffer, first), CELL_BYTES)
         assert isinstance(lane, int | Term)
-        self.compare(lane if moves is None else terms.moves(lane, moves), wanted, name)
+        return lane
 
     def form(self, lane: Lane, name: str) -> Form:
         """Return the polynomials of a value.

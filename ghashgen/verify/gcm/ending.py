@@ -15,7 +15,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Term
-from ghashgen.verify.core.values import Affine, Number, Pointer
+from ghashgen.verify.core.values import Affine, Number
 from ghashgen.verify.engine.family import Buffer, Cell, Numbers, Parameter
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.comparing import LONGEST, PARAMETERS, TAG, given, may_be, tells_apart
@@ -105,17 +105,9 @@ class Finish(Ending):
             self.check_refused(prover, entry, MISPLACED, "what is no message")
             return
         prover.check_result(entry, DONE, "the status")
-        self._check_tag(prover, entry)
-        self.check_erased(prover, entry)
-
-    def _check_tag(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        memory = entry.machine.memory
-        if any(k not in memory.written["tag"] for k in range(BLOCK_BYTES)):
-            raise Refutation(Category.FUNCTION, "the tag is not written")
-        self.terms.at = 0
-        lane = memory.load(Pointer("tag", 0), BLOCK_BYTES)
-        assert isinstance(lane, int | Term)
+        lane = prover.cell(entry, "tag", "the tag")
         prover.compare(lane, self.tag_form(prover.form(lane, "the tag")), "the tag")
+        self.check_erased(prover, entry)
 
 
 @dataclass

@@ -16,7 +16,6 @@ from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import (
     Affine,
     Number,
-    Pointer,
     UndecidedError,
     Value,
 )
@@ -245,12 +244,7 @@ class Message(Named):
         Raises:
             Refutation: it differs.
         """
-        memory = entry.machine.memory
-        if any(k not in memory.written["tag"] for k in range(BLOCK_BYTES)):
-            raise Refutation(Category.FUNCTION, "the tag is not written")
-        self.terms.at = 0
-        lane = memory.load(Pointer("tag", 0), BLOCK_BYTES)
-        assert isinstance(lane, int | Term)
+        lane = prover.cell(entry, "tag", "the tag")
         form = prover.form(lane, "the tag")
         names = self.naming.made_of(form)
         if MASK not in names:

@@ -31,14 +31,12 @@ from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import (
     Affine,
     Number,
-    Pointer,
     UndecidedError,
-    Value,
     combined,
     shift_number,
 )
 from ghashgen.verify.engine.behind import Behind, run_numbers
-from ghashgen.verify.engine.cut import least, of_length
+from ghashgen.verify.engine.cut import least, move_pointers, of_length
 from ghashgen.verify.engine.family import Kept, Numbers
 from ghashgen.verify.engine.induction import lead, prove_longer
 from ghashgen.verify.engine.plans import Shown
@@ -67,7 +65,6 @@ from ghashgen.verify.hash.naming import block_name
 from ghashgen.verify.hash.operations import Update
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import STACK
 
 SAMPLE = 32
 """Pieces that the second line runs, each way."""
@@ -126,23 +123,12 @@ class Piece(Streamed, Update):
         room = entry.room
         if not room:
             return
-        m = entry.machine
-        names = of_length(self, self.number)
+        m, names = entry.machine, of_length(self, self.number)
         entry.numbers[self.number] = shift_number(entry.length, -room)
         for name in names:
             region = m.memory.regions[name]
             region.low, region.size = -room, entry.numbers[self.number]
-
-        def moved(value: Value) -> Value:
-            if isinstance(value, Pointer) and value.region in names:
-                return Pointer(value.region, shift_number(value.offset, -room))
-            return value
-
-        for k, value in enumerate(m.gpr):
-            m.gpr[k] = moved(value)
-        stack, same = m.memory.written[STACK], dict[int, Value]()
-        for offset, (value, k) in list(stack.items()):
-            stack[offset] = (same.setdefault(id(value), moved(value)), k)
+        move_pointers(m, names, room)
 
     def status(self, entry: PieceEntry) -> int:
         """Return what the call has to return.
