@@ -315,6 +315,12 @@ class Prover(Generic[E]):
             self.compare(low, wanted.mask(keep), name)
             return
         bits = returns.bits
+        if isinstance(value, Term):
+            # What was forgotten above a byte that is written goes with that byte.
+            try:
+                self.meaning.terms.form(value)
+            except NotPolynomialError as error:
+                wrong.message += f": it depends on {error.reason}"
         if not isinstance(value, int | Affine) or reduced(value, bits) != reduced(wanted, bits):
             raise wrong
 
