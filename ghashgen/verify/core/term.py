@@ -126,6 +126,11 @@ def same_value(a: object, b: object) -> bool:
     return isinstance(a, int) and isinstance(b, int) and a == b
 
 
+def rank(lane: Lane) -> tuple[int, int]:
+    """Return where a lane stands in an order of all that are in one pool."""
+    return (0, lane) if isinstance(lane, int) else (1, lane.serial)
+
+
 def secret(lane: object) -> bool:
     """Return whether a value may depend on key, state or data."""
     return isinstance(lane, Term) and lane.deps & SECRET != 0

@@ -38,6 +38,7 @@ from ghashgen.verify.core.term import (
     mask_of,
     parts_first,
     parts_of,
+    rank,
     same_value,
 )
 from ghashgen.verify.core.values import Affine, UndecidedError
@@ -75,7 +76,7 @@ class Terms:
         self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
-        self._each: dict[tuple[object, ...], tuple[Lane, ...]] = {}
+        self.lanewise: dict[tuple[object, ...], tuple[Lane, ...]] = {}
         self.at = 0
         """Address of the instruction being executed."""
         self.settle: Callable[[Term], Lane] = lambda term: term
@@ -105,7 +106,7 @@ class Terms:
         self._sums.clear()
         self._simple.clear()
         self._plain.clear()
-        self._each.clear()
+        self.lanewise.clear()
         self.words.clear()
 
     def variable(self, name: str, deps: int = DATA) -> Term:
@@ -166,25 +167,6 @@ class Terms:
                 return self._opaque(TWO_SECRETS, lane.at, mask, deps)
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
-
-    def each(
-        self, function: Callable[..., Lane], imm: int, *sources: tuple[Lane, ...]
-    ) -> tuple[Lane, ...]:
-        """Return function(pool, a, b, …, imm) of the first lanes of some registers, the second, ….
-
-        Of equal terms it is worked out once, as a term is, unless it is said of something that may
-        be another at another place: of bytes of a partial block (`settle`), or what is opaque.
-        """
-        key = (function, imm, *sources)
-        known = self._each.get(key)
-        if known is None:
-            known = tuple([function(self, *lanes, imm) for lanes in zip(*sources, strict=True)])
-            deps = deps_of(*known)
-            for lanes in sources:
-                deps |= deps_of(*lanes)
-            if not deps & (RAW | OPAQUE | CALLER):
-                self._each[key] = known
-        return known
 
     def xor(self, a: Lane, b: Lane, settled: bool = True) -> Lane:
         """Return a + b; `settled` says whether `settle` is asked (bytes in memory are no sum)."""
@@ -250,7 +232,7 @@ class Terms:
             return clmul(first, second)
         if deps_of(a, b) & (OPAQUE | CALLER):
             return self._spoil("a product", MASK128 >> 1, a, b)
-        if _rank(b) < _rank(a):
+        if rank(b) < rank(a):
             a, half_a, b, half_b = b, half_b, a, half_a
         return self._make("clmul", (a, half_a, b, half_b), MASK128 >> 1)
 
@@ -414,7 +396,3 @@ class _Evaluated:
 
     def __contains__(self, term: object) -> bool:
         return isinstance(term, Term) and term.form is not None
-
-
-def _rank(lane: Lane) -> tuple[int, int]:
-    return (0, lane) if isinstance(lane, int) else (1, lane.serial)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from iced_x86 import Instruction, OpKind
 
+from ghashgen.verify.core.lanewise import lanewise
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Term
 from ghashgen.verify.x86_64 import operands as ops
@@ -35,7 +36,7 @@ def build_one(function: on.One, lanes: int, element: int = 64) -> Builder:
         read, write = ops.read_lanes(i, source, lanes), ops.write_lanes(i, lanes, element)
 
         def step(m: Machine) -> None:
-            write(m, m.terms.each(function, imm, tuple(read(m))))
+            write(m, lanewise(m.terms, function, imm, tuple(read(m))))
 
         return step
 
@@ -60,7 +61,7 @@ def build_two(function: on.Two, lanes: int, element: int = 64, same: int | None 
         index = vector_index(i.op_register(last - 1))
 
         def step(m: Machine) -> None:
-            write(m, m.terms.each(function, imm, m.vec[index][:lanes], tuple(read_b(m))))
+            write(m, lanewise(m.terms, function, imm, m.vec[index][:lanes], tuple(read_b(m))))
 
         return step
 
@@ -94,7 +95,7 @@ def build_ternary(lanes: int, element: int) -> Builder:
                 write(m, [MASK128 if imm else 0] * lanes)
                 return
             a, b = m.vec[first][:lanes], m.vec[second][:lanes]
-            write(m, m.terms.each(on.ternary, imm, a, b, tuple(read(m))))
+            write(m, lanewise(m.terms, on.ternary, imm, a, b, tuple(read(m))))
 
         return step
 
