@@ -55,15 +55,15 @@ ASKED: dict[str, Callable[[Path], set[str]]] = {
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("who", ASKED)
-def test_the_mask_reaches_whoever_asks(who: str, tmp_path: Path, as_cpu: str) -> None:
-    found = ASKED[who](tmp_path)
+def test_the_mask_reaches_whoever_asks(who: str, harness_folder: Path, as_cpu: str) -> None:
+    found = ASKED[who](harness_folder)
     assert found == features()
     assert found <= set(KEPT[as_cpu])
 
 
 @pytest.mark.cpu
-def test_doctor_says_which_kernels_run_natively(tmp_path: Path) -> None:
-    found = {item.item: item for item in examine(tmp_path)}
+def test_doctor_says_which_kernels_run_natively(harness_folder: Path) -> None:
+    found = {item.item: item for item in examine(harness_folder)}
     for isa, needs in {"sse": ("sse2", "ssse3", "pclmulqdq"), "avx": ("avx", "pclmulqdq")}.items():
         lacks = set(lacking(needs))
         assert lacks <= set(
@@ -90,21 +90,21 @@ def test_a_kernel_is_refused_for_what_is_masked(tmp_path: Path, harness_folder: 
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize("name", ["avx5", "AVX", " avx", "avx avx2", UNMARKED])
 def test_a_mask_that_names_no_feature_is_refused(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, harness_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = f"{FEATURES_OFF} names '{name}', which is no CPU feature known here"
     monkeypatch.setenv(FEATURES_OFF, f"avx,{name}")
     for ask in ASKED.values():
         with pytest.raises((GhashgenError, subprocess.CalledProcessError)) as refusal:
-            ask(tmp_path)
+            ask(harness_folder)
         assert words in str(getattr(refusal.value, "stderr", None) or refusal.value)
 
 
 @pytest.mark.cpu(AS_FOUND)
-def test_empty_names_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    present = by_harness(tmp_path)
+def test_empty_names_are_none(harness_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    present = by_harness(harness_folder)
     monkeypatch.setenv(FEATURES_OFF, masked(",", "avx,"))
-    assert by_harness(tmp_path) == present - {"avx"}
+    assert by_harness(harness_folder) == present - {"avx"}
 
 
 def test_each_lesser_cpu_lacks_more_than_the_one_before() -> None:
@@ -122,11 +122,11 @@ from dispatching import Program
 from ghashgen.run.harness import build
 
 @pytest.fixture(scope="module")
-def outlives(tmp_path_factory):
-    return build([], tmp_path_factory.mktemp("h")).features()
+def outlives():
+    return build([], Path("h")).features()
 
-def test_in_this_process(tmp_path):
-    build([], tmp_path).features()
+def test_in_this_process():
+    build([], Path("h")).features()
 
 def test_in_another():
     done = subprocess.run([sys.executable, "-m", "ghashgen", "validate", "--name",
