@@ -17,6 +17,14 @@ What counts is how many vector operations wait, and how long, since calls overla
 schedulers have room for them: on a Zen 5 an operation behind the cipher costs a cycle, one that is
 ready at once a quarter. So the pair's products come first, all registers go through a round
 together, and each has no more behind the cipher than it must.
+
+What is left to gain, measured on a Zen 5 with ways written by hand (AES-128, 16 to 256 B): a
+register that begins before its text costs 3 to 5 cycles where the input begins a page, 17 where the
+output does too. The counter blocks made before the length is known cost 2. Made of J_0 behind it,
+by a swap, a sum and a swap, they cost more, since all rounds wait for them; the cheapest are sums
+of IV || 0, which an IV of 96 bits alone allows. With J_0 in the last lane of a register that the
+text does not fill, 33 to 48 B, 65 to 112 B and so on take a register less. The checks of lengths
+cost 1 to 2 cycles up to 64 B, saved registers and the frame 1 to 3.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
