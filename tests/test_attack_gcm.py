@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from dataclasses import replace
@@ -10,12 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, lacking
+from elftools.elf.elffile import ELFFile
 from emulating import needs_emulator
 
 from ghashgen.check.attack import trial
 from ghashgen.check.attack.mutation import planted
 from ghashgen.check.attack.parts import mutants
 from ghashgen.check.attack.verdict import Verdict
+from ghashgen.check.validation.gcm.streams import FUNCTIONS
 from ghashgen.cli.verbs.attack import COMMAND
 from ghashgen.kernels.families import axes_of
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -27,7 +30,11 @@ pytestmark = needs_emulator
 
 TEXT = GcmKernel(128, "avx", "winograd", "clmul1", 2, messages=False)
 WHOLE = GcmKernel(256, "sse", "karatsuba", "shift-xor", 2)
+PIECES = GcmKernel(128, "avx", "winograd", "clmul1", 2, messages=False, streams=True)
 WIDE = GcmKernel(192, "avx512", "winograd", "clmul1", 8, wipe=True)
+
+
+RET = b"\xc3"
 
 
 class Claimed(GcmKernel):
@@ -42,6 +49,14 @@ CHOSEN = ("--family", "gcm", "--key", "128", "--isa", "avx", "--multiply", "k")
 CHOSEN = (*CHOSEN, "--reduce", "clmul1", "--blocks", "2", "--no-messages")
 
 
+def offset_of(data: bytes, symbol: str) -> int:
+    """Return where a function begins in an object."""
+    elf = ELFFile(io.BytesIO(data))
+    (found,) = elf.get_section_by_name(".symtab").get_symbol_by_name(symbol)
+    code = elf.get_section(found["st_shndx"])
+    return int(code["sh_offset"] + found["st_value"])
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("attack")
@@ -54,7 +69,7 @@ def built(folder: Path, kernel: GcmKernel, abi: str = "sysv") -> Built[GcmKernel
 @pytest.mark.cpu(AS_FOUND)
 @pytest.mark.parametrize(
     ("kernel", "abi"),
-    [(TEXT, "sysv"), (WHOLE, "win64"), (WIDE, "sysv")],
+    [(TEXT, "sysv"), (WHOLE, "win64"), (WIDE, "sysv"), (PIECES, "sysv"), (PIECES, "win64")],
     ids=lambda x: getattr(x, "name", x),
 )
 def test_a_right_kernel_is_right_when_run(folder: Path, kernel: GcmKernel, abi: str) -> None:
@@ -99,7 +114,18 @@ def test_wrong_objects_are_seen_when_run(
 
 
 @pytest.mark.cpu(AS_FOUND)
-@pytest.mark.parametrize("kernel", [TEXT, WHOLE], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_fault_in_what_takes_pieces_is_seen_when_run(folder: Path, function: str) -> None:
+    """It returns at once; nothing else of the object is another."""
+    item = built(folder, PIECES)
+    data = item.obj.read_bytes()
+    at = offset_of(data, f"{item.symbol}_{function}")
+    ran = trial.run(data[:at] + RET + data[at + 1 :], item, folder, "1")
+    assert function in ran.wrong
+
+
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("kernel", [TEXT, WHOLE, PIECES], ids=lambda kernel: kernel.name)
 def test_a_secret_that_is_left_behind_is_seen(folder: Path, kernel: GcmKernel) -> None:
     """A kernel without wipe, run as one that says it wipes."""
     item = built(folder, kernel)

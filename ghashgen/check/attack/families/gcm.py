@@ -7,20 +7,24 @@
 - round keys against FIPS 197;
 - seal and open: the same lengths, against AAD of 0 to 49 bytes, IVs of 1 to 300 bytes, tags of all
   lengths, wrong ones of each bit, lengths to refuse;
+- of messages in pieces what `ghashgen validate` asks: each call with all 96 bytes of its state;
 - of kernels with segments, hash over the same texts, exponents, and texts cut in two.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.field.gcm import TAG_BYTES
 from ghashgen.check.attack.accepted import AT_ONCE, Accepted
 from ghashgen.check.attack.leaks import Asked, leaks, lengths, repeated
-from ghashgen.check.validation.gcm import messages, segments, texts
+from ghashgen.check.validation.gcm import messages, segments, streams, texts
 from ghashgen.check.validation.gcm.messages import Message, message
 from ghashgen.check.validation.gcm.oracle import Key, Text, text
+from ghashgen.check.validation.gcm.states import TEXT, State
 from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults
+from ghashgen.check.validation.gcm.validator import PLACED
 from ghashgen.check.validation.records import USUAL_IV
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
@@ -31,6 +35,10 @@ _FAR = 40
 _LONGEST = 70_000
 _LONGEST_IV = 300
 _MOST_AAD = 49
+FROM_STATES = tuple(name for name in streams.FUNCTIONS if name != "start")
+"""Functions that read a state, whose lengths and phase are public."""
+SELDOM = 16
+"""Where calls take long, every so manieth of those that have nothing to do with the group."""
 
 
 def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
@@ -38,20 +46,23 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
     built, runner = found.built, found.runner
     exported = functions_of(built.kernel)
     placed = {
-        name: messages.placed(built.kernel.key_bytes, built.kernel.blocks, name)
-        for name in ("seal", "open")
+        name: make(built.kernel.key_bytes, built.kernel.blocks, name)
+        for name, make in PLACED.items()
         if name in exported
     }
     yield 0, next(iter(runner.check(built, calls(runner, built, placed))), "")
     asked = [*_keys(found), *_crypted(found)]
     if "seal" in exported:
         asked += _messages(found)
+    if "start" in exported:
+        asked += _in_pieces(found)
     if "combine" in exported:
         asked += _segmented(found)
     for start in range(0, len(asked), AT_ONCE):
         some = asked[start : start + AT_ONCE]
         yield len(some), next(faults(runner, built, some), "")
-    yield leaks(found.emulator, load_object(built.obj), built, lambda secret: _right(found, secret))
+    image = load_object(built.obj)
+    yield leaks(found.emulator, image, built, lambda secret: _right(found, secret), FROM_STATES)
 
 
 def _keys(found: Accepted[GcmKernel]) -> Iterator[Trial]:
@@ -129,6 +140,13 @@ def _messages(found: Accepted[GcmKernel]) -> Iterator[Trial]:
         yield from messages.refused(kernel.key_bytes, name)
 
 
+def _in_pieces(found: Accepted[GcmKernel]) -> Iterator[Trial]:
+    """Yield calls of messages in pieces, each from a state of its own."""
+    kernel, sample = found.built.kernel, SELDOM if found.few else 1
+    for name in streams.FUNCTIONS:
+        yield from streams.trials(kernel.key_bytes, kernel.blocks, name, sample)
+
+
 def _segmented(found: Accepted[GcmKernel]) -> Iterator[Trial]:
     """Yield what puts a text together that was taken in segments."""
     made = [(f"{len(each.plaintext)} bytes", each) for each in _texts(found)]
@@ -149,6 +167,25 @@ def _right(found: Accepted[GcmKernel], secret: bytes) -> Iterator[Asked]:
             asked = function(made, in_place=False)
             if asked.function in exported:
                 yield f"{asked}, right", asked.function, dict(asked.given)
+    if "start" in exported:
+        for asked in _begun(kernel, key, secret):
+            yield f"{asked}, right", asked.function, dict(asked.given)
+
+
+def _begun(kernel: GcmKernel, key: Key, secret: bytes) -> Iterator[Trial]:
+    """Yield calls from states of which all is secret but the numbers, and their tags."""
+    pieces, block = streams.Calls(), repeated(secret, BLOCK_BYTES)
+    for number, length in enumerate(lengths(kernel.blocks)):
+        aad = State(key, block, block, block, block, aad=5 * number)
+        data = repeated(secret, length)
+        pieces.aad(aad, data)
+        for state in (aad, replace(aad, text=7 * number + 1, phase=TEXT)):
+            for encrypts in (True, False):
+                pieces.text(state, data, encrypts)
+            pieces.finish(state)
+            pieces.verify(state, state.tag()[: TAG_BYTES[number % len(TAG_BYTES)]])
+    for name in streams.FUNCTIONS:
+        yield from pieces.trials[name]
 
 
 __all__ = ["trials"]
