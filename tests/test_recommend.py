@@ -165,8 +165,10 @@ def test_cores_that_a_table_describes_are_known_without_a_record() -> None:
 def test_a_wrong_name_is_refused_with_the_right_ones() -> None:
     with pytest.raises(GhashgenError, match="called 'Zen 99'; choose Zen 5, "):
         machine("Zen 99", [planted()])
-    with pytest.raises(GhashgenError, match="called 'avx,nothing'"):
+    with pytest.raises(GhashgenError, match="feature is called 'nothing'; choose from sse2, "):
         machine("avx,nothing", [])
+    with pytest.raises(GhashgenError, match="called 'aes'; did you mean vaes or aesni"):
+        machine("avx,aes", [])
 
 
 def test_what_is_recommended_is_what_the_dispatcher_takes() -> None:
