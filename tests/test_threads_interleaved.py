@@ -53,10 +53,13 @@ def test_every_length_of_few_rows(driver: Path) -> None:
 
 
 FAULTS = {
-    "a row left out": ("row = 1; row < rows->count", "row = 2; row < rows->count"),
-    "the power of another row": ("power(key, rows.step, groups);", "power(key, rows.step, 1);"),
-    "rows that are not added to": ("        memset(y, 0, BLOCK);\n", "        y[0] |= 1;\n"),
-    "the rest left out": ("        len -= rows.count * rows.bytes;\n", "        len = 0;\n"),
+    "the last row left out": ("    memcpy(last, in + work.bytes, row);\n", ""),
+    "the last row twice": (".bytes = (rows - 1) * row", ".bytes = rows * row"),
+    "a column of another": ("in + t * BLOCK, BLOCK", "in, BLOCK"),
+    "a column that is not added": ("        add_block(last + t * BLOCK, y);\n", ""),
+    "the state that stays": ("    memset(x, 0, BLOCK);\n    key->update", "    key->update"),
+    "the rest left out": ("        len -= rows * row;\n", "        len = 0;\n"),
+    "a piece that is the next": (".first = BLOCK, .piece", ".first = 2 * BLOCK, .piece"),
 }
 
 
@@ -79,5 +82,5 @@ def test_thread_sanitizer_sees_no_race(tmp_path: Path) -> None:
 
 
 def test_without_the_option_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(GhashgenError, match="hash_interleaved"):
+    with pytest.raises(GhashgenError, match="columns"):
         build(tmp_path, runtime(), option="-DNOTHING")

@@ -34,7 +34,6 @@
 #define CROSSOVER_NS 500 /* with which a pool gains; below, it loses as far as the table says */
 #define WAKING_S 400e-6
 #define SAMPLE_S 50e-6
-#define ROW_BYTES ((size_t)1 << 14)
 
 enum { MOST_VARIANTS = 64, MOST_SIZES = 32, MOST_SAMPLES = 1000, FEWEST = 5, THREADS = 64 };
 
@@ -48,6 +47,7 @@ struct subject {
     struct ghashgen_pool_key key;
     size_t crossover; /* bytes that are hashed in CROSSOVER_NS */
     _Alignas(64) unsigned char table[8192];
+    _Alignas(64) unsigned char columns[8192]; /* the table of a power of H */
 };
 
 struct variant {
@@ -80,10 +80,13 @@ static void pool(const struct variant *v, uint8_t x[16], const uint8_t *in, size
     ghashgen_pool_hash(v->pool, &v->subject->key, x, NULL, 0, in, len);
 }
 
-/* Rows of 16 KiB a thread. */
+/* As many columns as threads: the kernel has that many. */
 static void interleaved(const struct variant *v, uint8_t x[16], const uint8_t *in, size_t len)
 {
-    ghashgen_pool_hash_interleaved(v->pool, &v->subject->key, x, in, len, v->threads * ROW_BYTES);
+    const struct ghashgen_pool_columns columns = {
+        (ghashgen_update *)kernel_function(v->subject->kernel, "column"), v->subject->columns,
+        v->threads};
+    ghashgen_pool_hash_interleaved(v->pool, &v->subject->key, &columns, x, in, len);
 }
 
 struct piece {
@@ -259,6 +262,13 @@ static const char *add(const char *kernel, const char *way, unsigned threads)
     v->subject = subject_of(k);
     if (ways[i].way == bits && !v->subject->functions.power)
         return "a kernel without power";
+    if (ways[i].way == interleaved) {
+        uint8_t power[16];
+        if (!kernel_function(k, "column"))
+            return "a kernel without column";
+        ((native_power *)v->subject->functions.power)(v->subject->table, power, threads);
+        ((native_init *)v->subject->functions.init)(subject_of(k)->columns, power);
+    }
     v->way = ways[i].way;
     v->threads = threads;
     if (ways[i].pool) {

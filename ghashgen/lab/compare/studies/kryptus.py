@@ -13,9 +13,11 @@ sleeping   a pool, whose idle threads sleep at once
 digits     H^m alone, by the powers that a pool's key holds
 bits       H^m alone, one bit of m a turn: NAME_power
 
-It has one way more, `interleaved`: the pool, the message in rows of 16 KiB a thread, each of which
-takes a column. That has no rows here until it has been measured.
+interleaved  the pool, each thread taking every n-th block, as many as there are threads:
+             NAME_column, by a table of H^n
 """
+
+from dataclasses import replace
 
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.lab.bench.threads import MODE, THREADED, bench_threads
@@ -32,6 +34,20 @@ def _ratios(threads: dict[int, float]) -> dict[int, float]:
     return {size: rate / _SERIAL[size] for size, rate in threads.items()}
 
 
+def _interleaved(subject: Kernel | str) -> tuple[Variant, ...]:
+    """Return the variants of a kernel that takes every n-th block: C has none."""
+    if isinstance(subject, str):
+        return ()
+    return tuple(
+        Variant(
+            f"pool, interleaved, {threads} threads",
+            replace(subject, columns=threads),
+            way=f"interleaved {threads}",
+        )
+        for threads in (2, 4)
+    )
+
+
 def _ways(title: str, subject: Kernel | str) -> Group:
     return Group(
         title,
@@ -46,6 +62,7 @@ def _ways(title: str, subject: Kernel | str) -> Group:
                     ("pool", "pool"),
                 )
             ),
+            *_interleaved(subject),
         ),
     )
 
