@@ -91,10 +91,14 @@ def fitted(alone: Row, shared: Row) -> Fit | None:
 
 
 def fits(record: Record) -> Iterator[Fit]:
-    """Yield the models of a record: of each row of two threads, beside its group's row of one."""
+    """Yield the models of a record: of each row of two threads, beside its group's row of one.
+
+    Of the same code: in columns a thread fetches what all of them take, so no more threads help.
+    """
     for row in record.rows:
         alone = next(other for other in record.rows if other.group == row.group)
-        if alone.subject.endswith(" 1") and row.subject.endswith(f" {MEASURED}"):
+        same = alone.subject.split()[0] == row.subject.split()[0]
+        if same and alone.subject.endswith(" 1") and row.subject.endswith(f" {MEASURED}"):
             found = fitted(alone, row)
             if found is not None:
                 yield found
