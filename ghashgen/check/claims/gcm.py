@@ -34,6 +34,7 @@ class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
     table_bytes: int | None = None
     table_align: int = 16
     wipe: bool = False
+    straight: int = 0
 
 
 def stated(file: GcmFile) -> GcmSpec:
@@ -54,6 +55,7 @@ def stated(file: GcmFile) -> GcmSpec:
         functions=functions_stated(GcmFunction, file.functions),
         table_align=file.table_align,
         wipe=file.wipe,
+        straight=file.straight,
     )
 
 
@@ -75,6 +77,7 @@ def emitted(built: Emitted) -> GcmSpec:
         functions=functions_emitted(GcmFunction, kernel, built.symbol),
         table_align=built.table_align,
         wipe=kernel.wipe,
+        straight=BLOCK_BYTES * kernel.hash.straight,
     )
 
 

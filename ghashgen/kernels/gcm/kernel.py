@@ -19,14 +19,31 @@ ROUND_KEYS = "key"
 """The array of the round keys, and what the names of its cells begin with."""
 
 
+MOST_STRAIGHT = 16
+"""Blocks of a text on the straight path without byte masks, at most."""
+
+
+@dataclass(frozen=True)
 class Hashing(HashKernel):
-    """The GHASH part. Where a whole group and the block of lengths, perhaps S too, are one sum
-    (`parts.ending`), the table has that many powers of H."""
+    """The GHASH part. The table has as many powers of H as a sum has blocks: those of a group, or
+    of the last one (`parts.ending`) or a short text with S and the block of lengths."""
+
+    short: bool = False
 
     @cached_property
     def layout(self) -> Layout:
         """Where the table holds what."""
-        return table_layout(self, self.blocks + 2 * self.instruction_set.masked)
+        beside = 2
+        if self.instruction_set.masked:
+            return table_layout(self, self.blocks + beside)
+        return table_layout(self, max(self.blocks, self.straight and self.straight + beside))
+
+    @property
+    def straight(self) -> int:
+        """Blocks of the longest text on the straight path without byte masks (`parts.narrow`)."""
+        if not self.short or self.instruction_set.masked:
+            return 0
+        return min(2 * self.blocks, MOST_STRAIGHT)
 
 
 @dataclass(frozen=True)
@@ -63,7 +80,7 @@ class GcmKernel:
                 raise GhashgenError(cause, remedy)
 
     @cached_property
-    def hash(self) -> HashKernel:
+    def hash(self) -> Hashing:
         """The GHASH part: what it refuses is refused."""
         return Hashing(
             isa=self.isa,
@@ -73,6 +90,7 @@ class GcmKernel:
             order=self.order,
             wipe=self.wipe,
             schedule=self.schedule,
+            short=self.short,
         )
 
     @property
@@ -161,17 +179,7 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         "choose messages, or no short",
     )
     yield (
-        kernel.short and lanes > 1 and not isa.masked,
-        f"short reads and writes several lanes under byte masks, which isa {isa.name!r} lacks",
-        "choose isa avx512, avx512vl, avx or sse, or no short",
-    )
-    yield (
-        kernel.short and lanes == 1 and kernel.blocks < 2,
-        f"short needs powers of H for S and the lengths, and blocks {kernel.blocks} have too few",
-        "choose at least 2 blocks, or no short",
-    )
-    yield (
-        kernel.short and lanes > 1 and kernel.blocks < 4,
+        kernel.short and isa.masked and kernel.blocks < 4,
         f"short hashes a text and two blocks beside it at once, and blocks {kernel.blocks} leave "
         "no powers for a text",
         "choose at least 4 blocks, or no short",

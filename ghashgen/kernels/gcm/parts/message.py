@@ -103,7 +103,7 @@ class Message:
         with b.part("aad"):
             b.assign(S, self._but_one_product())
         b.label("text")
-        return S, start or Counters(b, kernel, J0, kept=False)
+        return S, start or Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
 
     def _in_every_lane(self, block: VReg, name: str = "J_0") -> VReg:
         lanes = self.kernel.lane_count
@@ -137,7 +137,8 @@ class Message:
         b, kernel, context = self.b, self.kernel, self.context
         if isinstance(start, Counters):
             keys = RoundKeys(b, kernel, context)
-            text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
+            out, left = b.gpr("gpr_copy", self.out), b.gpr("gpr_copy", self.length)
+            text = Text(b, kernel, context, keys, start, self.source, out, left)
             lengths = length_block(b, kernel, self.aad_length, self.length)
             with b.part("short"):
                 X, mask = narrow_text(text, S, lengths, encrypts)
@@ -153,8 +154,7 @@ class Message:
         b, kernel = self.b, self.kernel
         if isinstance(start, Counters):
             counters = start
-            keep_mask(b, kernel, self.context, counters.partial(1))
-            counters.skip(1)
+            keep_mask(b, kernel, self.context, b.first_lane(counters.first))
         else:
             keep_mask(b, kernel, self.context, b.first_lane(start.J0))
             counters = Counters(b, kernel, start.J0, first=1, kept=False)

@@ -1,4 +1,4 @@
-"""A text of few blocks on one straight path, in registers of one block and without byte masks.
+"""A text of few blocks on one straight path, where there are no byte masks.
 
 m blocks of text, the last of r bytes (1..16), m + 2 powers of H:
 
@@ -6,9 +6,16 @@ m blocks of text, the last of r bytes (1..16), m + 2 powers of H:
     hash      S         C_1 … C_m              the block of lengths
     power     H^(m+2)   H^(m+1) … H^2          H
 
-`short` has the same sum in registers of several lanes. Each m has code of its own, up to the sums:
-S and the lengths wait for no cipher. A text of two blocks or more ends in a whole load and a whole
-store of its last 16 bytes, d = 16 - r of which belong to the block before:
+`short` has the same sum in registers under byte masks. A register has L lanes, 1 or 2: the blocks
+of text lie in them as in memory, J_0 beside the last of them if a lane is free, and S beside the
+lengths, whose products wait for no cipher.
+
+Up to AT_ONCE blocks each m has code of its own, up to the sums. Of a longer text BEFORE blocks come
+before, whose products join the same sums: what is left then is no more, and no less than 2 blocks.
+S and they meet powers of H that m says, all behind them those that the blocks left say.
+
+A text of two blocks or more ends in a whole load and a whole store of its last 16 bytes, d = 16 - r
+of which belong to the block before:
 
     read      bytes d … 15 of them, zeros after them
     written   the last d bytes of C_(m-1), then the r of C_m
@@ -30,35 +37,61 @@ from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum, to_register
 from ghashgen.kernels.hash.parts.partial import load_partial
 
+BEFORE = 8
+"""Blocks that come before the last of a longer text: with one lane, as many as cover the latency of
+a round."""
+
+AT_ONCE = BEFORE + 1
+"""Most blocks of a path, so that behind BEFORE more there are two at least."""
+
 TURNED = 2 * bytes(range(BLOCK_BYTES)) + b"\x80" * BLOCK_BYTES
 """A permutation of bytes. Read at 16 - d, byte j is byte j - d, modulo 16; at 16 + d, byte j + d
 or zero."""
 
-ONES = b"\xff" * BLOCK_BYTES + bytes(BLOCK_BYTES) + b"\xff" * BLOCK_BYTES
-"""Read at d: ones in the first 16 - d bytes; at 16 + d: in the others."""
-
-
-def most_blocks(kernel: GcmKernel) -> int:
-    """Return the blocks of the longest text: the table has no more powers than a group."""
-    return kernel.blocks - 2
+ONES = b"\xff" * 2 * BLOCK_BYTES + bytes(BLOCK_BYTES) + b"\xff" * BLOCK_BYTES
+"""Read at d: ones in the first 32 - d bytes. 16 bytes at 16 + d: in the first 16 - d; at 32 + d: in
+the others."""
 
 
 class Narrow:
     """What the paths share: the registers that they end with."""
 
     def __init__(self, text: Text, S: VReg, lengths: VReg, encrypts: bool) -> None:
-        self.text, self.S, self.lengths, self.encrypts = text, S, lengths, encrypts
+        """Record the sums of S and the lengths."""
+        self.text, self.encrypts = text, encrypts
         self.b, self.kernel = text.b, text.kernel
-        b, names = self.b, text.kernel.hash.multiplier.accumulators
-        self.acc = {name: b.register(name) for name in names}
+        self.lanes = self.kernel.lane_count
+        b, hashing = self.b, self.kernel.hash
+        top = self.kernel.layout.top
+        rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -16)
+        back = b.gpr("gpr_neg", rounded, note="-16·m")
+        place = Mem(base=text.context, index=back, disp=BLOCK_BYTES * (top - 2))
+        self.powers = b.gpr("gpr_address", place, note="H^(m+2)")
+        R = key_sum(hashing, self.powers, top)
+        self.R = None if R is None else b.variable(R, "R", "the key terms of H^(m+2) … H")
+        names = hashing.multiplier.accumulators
+        self.acc = {name: b.register(name, self.lanes) for name in names}
         self.mask = b.register("E_K(J_0)")
-        R = key_sum(self.kernel.hash, text.context, self.kernel.layout.top)
-        self.R = None if R is None else b.register("R")
+        b.about("S, lengths")
+        self._assign(self._ends(S, lengths))
+        b.about("")
+
+    def before(self) -> None:
+        """Record BEFORE blocks, behind which there are more."""
+        b, text, lanes, top = self.b, self.text, self.lanes, self.kernel.layout.top
+        count = BEFORE // lanes
+        sums: Mapping[str, Value] = self.acc
+        if not self.encrypts:
+            sums = self._read(sums, count, self.powers, top - 1)
+        outs = self._write(rounds(b, text.keys, text.counters.blocks(count)))
+        if self.encrypts:
+            sums = self._add_all(sums, outs, self.powers, top - 1)
+        self._assign(sums)
+        text.advance(BLOCK_BYTES * BEFORE)
 
     def none(self) -> None:
         """Record the way of no text."""
-        sums = self._ends(0)
-        self._done(self._states(0)[0], sums)
+        self._keep_mask(self._states(0)[1])
 
     def partial(self) -> None:
         """Record the way of 1 to 15 bytes."""
@@ -66,119 +99,193 @@ class Narrow:
         raw = load_partial(b, text.source, text.length, "padded", forget=True)
         at = b.gpr("gpr_address", b.const_bytes(ONES, "ones"))
         d = b.gpr("gpr_neg", text.length, note="d - 16")
-        ones = Mem(base=at, index=d, disp=BLOCK_BYTES)
-        sums = self._ends(1)
-        mask, state = self._states(1)
-        written = self._written(state, raw)
+        ones = Mem(base=at, index=d, disp=2 * BLOCK_BYTES)
+        written = self._single(raw)
         C = b.and_(written, ones, "zero-padded") if self.encrypts else raw
-        self._done(mask, self._add_block(sums, C, 2))
+        self._assign(self._add_block(self.acc, C, text.context, 2))
         store_partial(b, b.gpr("gpr_copy", text.out), text.length, written)
 
     def one(self) -> None:
         """Record the way of one whole block."""
         b, text = self.b, self.text
         raw = b.load(text.at(text.source), "text")
-        sums = self._ends(1)
-        mask, state = self._states(1)
-        written = self._written(state, raw)
+        written = self._single(raw)
         b.store(text.at(text.out), written, "written")
-        self._done(mask, self._add_block(sums, written if self.encrypts else raw, 2))
+        C = written if self.encrypts else raw
+        self._assign(self._add_block(self.acc, C, text.context, 2))
 
     def several(self, blocks: int) -> None:
         """Record the way of so many blocks, 2 at least."""
-        b, text = self.b, self.text
+        b, text, lanes = self.b, self.text, self.lanes
+        whole = (blocks - 1) // lanes
+        paired = blocks - whole * lanes > 1
         d = b.gpr("gpr_and", b.gpr("gpr_neg", text.length), BLOCK_BYTES - 1, note="d = 16 - r")
         turned = b.gpr("gpr_address", b.const_bytes(TURNED, "turned"))
         ones = b.gpr("gpr_address", b.const_bytes(ONES, "ones"))
         end = b.load(text.last_bytes(text.source), "the last 16 bytes")
         order = Mem(base=turned, index=d, disp=BLOCK_BYTES)
         raw = b.shuffle_bytes(end, order, "the last block, zero-padded")
-        sums = self._ends(blocks)
+        if paired:
+            beside = b.load(text.at(text.source, BLOCK_BYTES * (blocks - 2)), "text")
+            raw = b.insert_lane(beside, 1, raw, lanes, "and the last block, zero-padded")
+        sums: Mapping[str, Value] = self.acc
+        power = 3 if paired else 2
         if not self.encrypts:
-            sums = self._read(sums, blocks - 1, blocks + 1)
-            sums = self._add_block(sums, raw, 2)
-        mask, *states = self._states(blocks)
-        outs = self._write(states[:-1])
-        last = self._written(states[-1], raw)
-        others = Mem(base=ones, index=d, disp=BLOCK_BYTES)
-        changed = b.and_(b.xor(last, outs[-1]), others, "behind r bytes")
+            sums = self._read(sums, whole, text.context, blocks + 1)
+            sums = self._add_block(sums, raw, text.context, power)
+        states, J0 = self._states(blocks)
+        outs = self._write(states[:whole])
+        written = self._written(states[whole], raw)
+        self._keep_mask(J0, written)
+        if paired:
+            last, before = self._last_lane(written), b.first_lane(written)
+            b.store(text.at(text.out, BLOCK_BYTES * (blocks - 2)), before, "written")
+        else:
+            last, before = b.first_lane(written), self._last_lane(outs[-1])
+        others = Mem(base=ones, index=d, disp=2 * BLOCK_BYTES)
+        changed = b.and_(b.xor(last, before), others, "behind r bytes")
         joined = b.xor(last, changed, "r bytes of the last block, then d of the one before")
         back = Mem(base=b.gpr("gpr_minus", turned, d), disp=BLOCK_BYTES)
         b.store(text.last_bytes(text.out), b.shuffle_bytes(joined, back), "the last 16 bytes")
         if self.encrypts:
-            padded = b.and_(last, Mem(base=ones, index=d), "zero-padded")
-            for i, C in enumerate([*outs, padded]):
-                sums = self._add_block(sums, C, blocks + 1 - i)
-        self._done(mask, sums)
+            sums = self._add_all(sums, outs, text.context, blocks + 1)
+            kept = Mem(base=ones, index=d, disp=0 if paired else BLOCK_BYTES)
+            C = b.and_(written if paired else last, kept, "zero-padded")
+            sums = self._add_block(sums, C, text.context, power)
+        self._assign(sums)
 
-    def _states(self, blocks: int) -> list[VReg]:
-        """Record all rounds but the last, of J_0 and the counters of so many blocks."""
-        counters = self.text.counters
-        return rounds(self.b, self.text.keys, [counters.first, *counters.following(blocks)])
+    def _states(self, blocks: int) -> tuple[list[VReg], VReg | None]:
+        """Record all rounds but the last, of the counters of so many blocks and of J_0.
+
+        J_0 has lane 1 of the last of them if that is free, and a state of its own if not.
+        """
+        counters, lanes = self.text.counters, self.lanes
+        taken = counters.last_blocks(-(-blocks // lanes))
+        if blocks % lanes:
+            taken[-1] = self.b.insert_lane(taken[-1], 1, counters.first, lanes, "and J_0")
+            return rounds(self.b, self.text.keys, taken), None
+        *states, J0 = rounds(self.b, self.text.keys, [*taken, counters.first])
+        return states, J0
+
+    def _single(self, raw: VReg) -> VReg:
+        """Record the cipher over one block, and J_0; return what is written."""
+        (state,), J0 = self._states(1)
+        written = self._written(state, raw)
+        self._keep_mask(J0, written)
+        return self.b.first_lane(written)
 
     def _written(self, state: VReg, raw: Value) -> VReg:
-        return add_text(self.b, state, self.text.keys.last(1), raw, "other text")
+        return add_text(self.b, state, self.text.keys.last(self.lanes), raw, "other text")
+
+    def _keep_mask(self, state: VReg | None, written: VReg | None = None) -> None:
+        """Record E_K(J_0): of a state of its own, or lane 1 of what is written."""
+        b = self.b
+        if state is not None:
+            last = self.text.keys.last(1)
+            b.assign(self.mask, b.aes_last(b.first_lane(state), last, "E_K(J_0)"))
+        elif written is not None:
+            b.assign(self.mask, self._last_lane(written))
+
+    def _last_lane(self, register: VReg) -> VReg:
+        b = self.b
+        if self.lanes == 1:
+            return register
+        out = b.register("its last lane")
+        b.emit("high_half", out, register)
+        return out
 
     def _write(self, states: Sequence[VReg]) -> list[VReg]:
-        """Record whole blocks from the beginning of the text; return what is written."""
+        """Record whole registers from the beginning of the text; return what is written."""
         text, outs = self.text, []
         for i, state in enumerate(states):
-            outs.append(self._written(state, text.at(text.source, BLOCK_BYTES * i)))
-            self.b.store(text.at(text.out, BLOCK_BYTES * i), outs[-1], "written")
+            at = BLOCK_BYTES * self.lanes * i
+            outs.append(self._written(state, text.at(text.source, at)))
+            self.b.store(text.at(text.out, at), outs[-1], "written")
         return outs
 
-    def _ends(self, blocks: int) -> dict[str, Value]:
-        """Record the products of S and of the lengths, so many blocks of text between them."""
-        if self.R is not None:
-            R = key_sum(self.kernel.hash, self.text.context, blocks + 2)
-            assert R is not None
-            self.b.assign(self.R, self.b.load(R, "the key terms of H^(m+2) … H"))
-        return self._add(self._add({}, self.S, blocks + 2), self.lengths, 1)
+    def _ends(self, S: VReg, lengths: VReg) -> Mapping[str, Value]:
+        """Record the products of S and of the lengths."""
+        b, hashing, context = self.b, self.kernel.hash, self.text.context
+        top = self.kernel.layout.top
+        if self.lanes == 1:
+            sums = self._accumulate({}, S, entries(hashing, self.powers, top))
+            return self._accumulate(sums, lengths, entries(hashing, context, 1))
+        keys = far_and_near(b, self.kernel, self.powers, context)
+        A = b.insert_lane(S, 1, lengths, self.lanes, "S, the lengths")
+        return self._accumulate({}, A, keys)
 
-    def _read(self, sums: dict[str, Value], blocks: int, power: int) -> dict[str, Value]:
-        """Record the products of so many blocks of the input, from this power down."""
-        for i in range(blocks):
-            at = self.text.at(self.text.source, BLOCK_BYTES * i)
-            sums = self._add_block(sums, self.b.load(at, "text"), power - i)
+    def _read(
+        self, sums: Mapping[str, Value], count: int, base: VReg, power: int
+    ) -> Mapping[str, Value]:
+        """Record the products of so many registers of the input, from this power down."""
+        text, lanes = self.text, self.lanes
+        for i in range(count):
+            raw = self.b.load(text.at(text.source, BLOCK_BYTES * lanes * i), "text", lanes)
+            sums = self._add_block(sums, raw, base, power - lanes * i)
         return sums
 
-    def _done(self, mask: VReg, sums: Mapping[str, Value]) -> None:
-        """Record what a path ends with."""
-        b = self.b
-        b.assign(self.mask, b.aes_last(mask, self.text.keys.last(1), "E_K(J_0)"))
-        for name, register in self.acc.items():
-            b.assign(register, sums[name])
+    def _add_all(
+        self, sums: Mapping[str, Value], blocks: Sequence[VReg], base: VReg, power: int
+    ) -> Mapping[str, Value]:
+        """Record the products of registers of ciphertext, from this power down."""
+        for i, C in enumerate(blocks):
+            sums = self._add_block(sums, C, base, power - self.lanes * i)
+        return sums
 
-    def _add_block(self, sums: dict[str, Value], C: VReg, power: int) -> dict[str, Value]:
-        return self._add(sums, to_register(self.b, self.kernel.hash, C, "C"), power)
+    def _add_block(
+        self, sums: Mapping[str, Value], C: VReg, base: VReg, power: int
+    ) -> Mapping[str, Value]:
+        A = to_register(self.b, self.kernel.hash, C, "C")
+        return self._accumulate(sums, A, entries(self.kernel.hash, base, power))
 
-    def _add(self, sums: dict[str, Value], A: VReg, power: int) -> dict[str, Value]:
+    def _accumulate(
+        self, sums: Mapping[str, Value], A: VReg, key: Sequence[Value]
+    ) -> Mapping[str, Value]:
         hashing = self.kernel.hash
-        key = entries(hashing, self.text.context, power)
         return aggregate.accumulate(self.b, hashing.multiplier, hashing.bit_order, sums, A, key)
+
+    def _assign(self, sums: Mapping[str, Value]) -> None:
+        for name, register in self.acc.items():
+            self.b.assign(register, sums[name])
+
+
+def far_and_near(b: Builder, kernel: GcmKernel, powers: VReg, context: VReg) -> list[Value]:
+    """Record the entries of H^(m+2), where `powers` stands, and of H, a lane each."""
+    far = entries(kernel.hash, powers, kernel.layout.top)
+    near = entries(kernel.hash, context, 1)
+    out: list[Value] = []
+    for a, c in zip(far, near, strict=True):
+        assert isinstance(a, Mem)
+        assert isinstance(c, Mem)
+        out.append(b.insert_lane(b.load(a, "H^(m+2)"), 1, b.load(c, "H"), 2, "both"))
+    return out
 
 
 def narrow_text(text: Text, S: VReg, lengths: VReg, encrypts: bool) -> tuple[VReg, VReg]:
-    """Record a text of at most `most_blocks`; return GHASH of the message, and E_K(J_0)."""
+    """Record a text of at most `straight` blocks; return GHASH of the message, and E_K(J_0)."""
     b, kernel = text.b, text.kernel
-    narrow, most = Narrow(text, S, lengths, encrypts), most_blocks(kernel)
-    if most:
-        b.branch("below", text.length, BLOCK_BYTES, "under_block")
-        for blocks in range(1, most + 1):
-            if blocks < most:
-                b.branch("not_below", text.length, BLOCK_BYTES * blocks + 1, f"over_{blocks}")
-            if blocks == 1:
-                narrow.one()
-            else:
-                narrow.several(blocks)
-            b.emit("jump", Label("reduce"))
-            if blocks < most:
-                b.label(f"over_{blocks}")
-        b.label("under_block")
-        b.branch("equal", text.length, 0, "none")
-        narrow.partial()
+    narrow, most = Narrow(text, S, lengths, encrypts), kernel.hash.straight
+    if most > AT_ONCE:
+        b.branch("below", text.length, BLOCK_BYTES * AT_ONCE + 1, "last")
+        narrow.before()
+        b.label("last")
+        most = AT_ONCE
+    b.branch("below", text.length, BLOCK_BYTES, "under_block")
+    for blocks in range(1, most + 1):
+        if blocks < most:
+            b.branch("not_below", text.length, BLOCK_BYTES * blocks + 1, f"over_{blocks}")
+        if blocks == 1:
+            narrow.one()
+        else:
+            narrow.several(blocks)
         b.emit("jump", Label("reduce"))
-        b.label("none")
+        if blocks < most:
+            b.label(f"over_{blocks}")
+    b.label("under_block")
+    b.branch("equal", text.length, 0, "none")
+    narrow.partial()
+    b.emit("jump", Label("reduce"))
+    b.label("none")
     narrow.none()
     b.label("reduce")
     b.about("reduce")

@@ -36,7 +36,7 @@ from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, rounds
-from ghashgen.kernels.gcm.parts.narrow import most_blocks
+from ghashgen.kernels.gcm.parts.narrow import far_and_near
 from ghashgen.kernels.gcm.parts.text import IN_TEXT
 from ghashgen.kernels.hash.parts.interface import (
     BYTE_SWAP,
@@ -58,7 +58,7 @@ def most_registers(kernel: GcmKernel) -> int:
 def most_bytes(kernel: GcmKernel) -> int:
     """Return the bytes of the longest text."""
     if not kernel.instruction_set.masked:
-        return BLOCK_BYTES * most_blocks(kernel)
+        return BLOCK_BYTES * kernel.hash.straight
     several = BLOCK_BYTES * most_registers(kernel) * kernel.lane_count
     return max(several, fits_one(kernel.lane_count))
 
@@ -168,16 +168,7 @@ class Short:
         b, hashing = self.b, self.kernel.hash
         b.about("S, lengths")
         A = b.insert_lane(self.S, 1, self.lengths, 2, "S, the lengths")
-        pairs = zip(
-            entries(hashing, powers, self.kernel.layout.top),
-            entries(hashing, self.context, 1),
-            strict=True,
-        )
-        power: list[Value] = []
-        for far, near in pairs:
-            assert isinstance(far, Mem)
-            assert isinstance(near, Mem)
-            power.append(b.insert_lane(b.load(far, "H^(m+2)"), 1, b.load(near, "H"), 2, "both"))
+        power = far_and_near(b, self.kernel, powers, self.context)
         sums = aggregate.accumulate(b, hashing.multiplier, hashing.bit_order, {}, A, power)
         b.about("")
         return sums
