@@ -34,7 +34,6 @@ class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
     table_bytes: int | None = None
     table_align: int = 16
     wipe: bool = False
-    straight: int = 0
 
 
 def stated(file: GcmFile) -> GcmSpec:
@@ -55,7 +54,6 @@ def stated(file: GcmFile) -> GcmSpec:
         functions=functions_stated(GcmFunction, file.functions),
         table_align=file.table_align,
         wipe=file.wipe,
-        straight=file.straight,
     )
 
 
@@ -77,7 +75,6 @@ def emitted(built: Emitted) -> GcmSpec:
         functions=functions_emitted(GcmFunction, kernel, built.symbol),
         table_align=built.table_align,
         wipe=kernel.wipe,
-        straight=BLOCK_BYTES * kernel.hash.straight,
     )
 
 

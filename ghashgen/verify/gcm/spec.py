@@ -40,8 +40,7 @@ class GcmSpec:
     """A kernel's statement: functions, calling convention, key, bit order, table.
 
     `cells[c]` is what stands at byte 16·c of the table (`parse_cell`), None where that is nothing.
-    `table_align` is the alignment in bytes that the caller guarantees. Texts of at most `straight`
-    bytes may have ways without a loop: each length of them is executed, beside those of any kernel.
+    `table_align` is the alignment in bytes that the caller guarantees.
 
     Raises:
         GhashgenError: it makes no sense.
@@ -57,7 +56,6 @@ class GcmSpec:
     functions: tuple[GcmFunction, ...]
     table_align: int = 16
     wipe: bool = False
-    straight: int = 0
 
     def __post_init__(self) -> None:
         if self.key_bits not in {8 * size for size in ROUNDS}:

@@ -137,8 +137,7 @@ class Message:
         b, kernel, context = self.b, self.kernel, self.context
         if isinstance(start, Counters):
             keys = RoundKeys(b, kernel, context)
-            out, left = b.gpr("gpr_copy", self.out), b.gpr("gpr_copy", self.length)
-            text = Text(b, kernel, context, keys, start, self.source, out, left)
+            text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
             lengths = length_block(b, kernel, self.aad_length, self.length)
             with b.part("short"):
                 X, mask = narrow_text(text, S, lengths, encrypts)

@@ -10,12 +10,9 @@ m blocks of text, the last of r bytes (1..16), m + 2 powers of H:
 of text lie in them as in memory, J_0 beside the last of them if a lane is free, and S beside the
 lengths, whose products wait for no cipher.
 
-Up to AT_ONCE blocks each m has code of its own, up to the sums. Of a longer text BEFORE blocks come
-before, whose products join the same sums: what is left then is no more, and no less than 2 blocks.
-S and they meet powers of H that m says, all behind them those that the blocks left say.
-
-A text of two blocks or more ends in a whole load and a whole store of its last 16 bytes, d = 16 - r
-of which belong to the block before:
+Each m has code of its own, up to the sums; S meets a power that m says, all behind it those that
+the code says. A text of two blocks or more ends in a whole load and a whole store of its last 16
+bytes, d = 16 - r of which belong to the block before:
 
     read      bytes d … 15 of them, zeros after them
     written   the last d bytes of C_(m-1), then the r of C_m
@@ -36,13 +33,6 @@ from ghashgen.kernels.gcm.parts.partial import store_partial
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum, to_register
 from ghashgen.kernels.hash.parts.partial import load_partial
-
-BEFORE = 8
-"""Blocks that come before the last of a longer text: with one lane, as many as cover the latency of
-a round."""
-
-AT_ONCE = BEFORE + 1
-"""Most blocks of a path, so that behind BEFORE more there are two at least."""
 
 TURNED = 2 * bytes(range(BLOCK_BYTES)) + b"\x80" * BLOCK_BYTES
 """A permutation of bytes. Read at 16 - d, byte j is byte j - d, modulo 16; at 16 + d, byte j + d
@@ -66,28 +56,15 @@ class Narrow:
         rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -16)
         back = b.gpr("gpr_neg", rounded, note="-16·m")
         place = Mem(base=text.context, index=back, disp=BLOCK_BYTES * (top - 2))
-        self.powers = b.gpr("gpr_address", place, note="H^(m+2)")
-        R = key_sum(hashing, self.powers, top)
+        powers = b.gpr("gpr_address", place, note="H^(m+2)")
+        R = key_sum(hashing, powers, top)
         self.R = None if R is None else b.variable(R, "R", "the key terms of H^(m+2) … H")
         names = hashing.multiplier.accumulators
         self.acc = {name: b.register(name, self.lanes) for name in names}
         self.mask = b.register("E_K(J_0)")
         b.about("S, lengths")
-        self._assign(self._ends(S, lengths))
+        self._assign(self._ends(S, lengths, powers))
         b.about("")
-
-    def before(self) -> None:
-        """Record BEFORE blocks, behind which there are more."""
-        b, text, lanes, top = self.b, self.text, self.lanes, self.kernel.layout.top
-        count = BEFORE // lanes
-        sums: Mapping[str, Value] = self.acc
-        if not self.encrypts:
-            sums = self._read(sums, count, self.powers, top - 1)
-        outs = self._write(rounds(b, text.keys, text.counters.blocks(count)))
-        if self.encrypts:
-            sums = self._add_all(sums, outs, self.powers, top - 1)
-        self._assign(sums)
-        text.advance(BLOCK_BYTES * BEFORE)
 
     def none(self) -> None:
         """Record the way of no text."""
@@ -102,7 +79,7 @@ class Narrow:
         ones = Mem(base=at, index=d, disp=2 * BLOCK_BYTES)
         written = self._single(raw)
         C = b.and_(written, ones, "zero-padded") if self.encrypts else raw
-        self._assign(self._add_block(self.acc, C, text.context, 2))
+        self._assign(self._add_block(self.acc, C, 2))
         store_partial(b, b.gpr("gpr_copy", text.out), text.length, written)
 
     def one(self) -> None:
@@ -112,7 +89,7 @@ class Narrow:
         written = self._single(raw)
         b.store(text.at(text.out), written, "written")
         C = written if self.encrypts else raw
-        self._assign(self._add_block(self.acc, C, text.context, 2))
+        self._assign(self._add_block(self.acc, C, 2))
 
     def several(self, blocks: int) -> None:
         """Record the way of so many blocks, 2 at least."""
@@ -131,8 +108,8 @@ class Narrow:
         sums: Mapping[str, Value] = self.acc
         power = 3 if paired else 2
         if not self.encrypts:
-            sums = self._read(sums, whole, text.context, blocks + 1)
-            sums = self._add_block(sums, raw, text.context, power)
+            sums = self._read(sums, whole, blocks + 1)
+            sums = self._add_block(sums, raw, power)
         states, J0 = self._states(blocks)
         outs = self._write(states[:whole])
         written = self._written(states[whole], raw)
@@ -148,10 +125,10 @@ class Narrow:
         back = Mem(base=b.gpr("gpr_minus", turned, d), disp=BLOCK_BYTES)
         b.store(text.last_bytes(text.out), b.shuffle_bytes(joined, back), "the last 16 bytes")
         if self.encrypts:
-            sums = self._add_all(sums, outs, text.context, blocks + 1)
+            sums = self._add_all(sums, outs, blocks + 1)
             kept = Mem(base=ones, index=d, disp=0 if paired else BLOCK_BYTES)
             C = b.and_(written if paired else last, kept, "zero-padded")
-            sums = self._add_block(sums, C, text.context, power)
+            sums = self._add_block(sums, C, power)
         self._assign(sums)
 
     def _states(self, blocks: int) -> tuple[list[VReg], VReg | None]:
@@ -203,40 +180,36 @@ class Narrow:
             self.b.store(text.at(text.out, at), outs[-1], "written")
         return outs
 
-    def _ends(self, S: VReg, lengths: VReg) -> Mapping[str, Value]:
+    def _ends(self, S: VReg, lengths: VReg, powers: VReg) -> Mapping[str, Value]:
         """Record the products of S and of the lengths."""
         b, hashing, context = self.b, self.kernel.hash, self.text.context
         top = self.kernel.layout.top
         if self.lanes == 1:
-            sums = self._accumulate({}, S, entries(hashing, self.powers, top))
+            sums = self._accumulate({}, S, entries(hashing, powers, top))
             return self._accumulate(sums, lengths, entries(hashing, context, 1))
-        keys = far_and_near(b, self.kernel, self.powers, context)
+        keys = far_and_near(b, self.kernel, powers, context)
         A = b.insert_lane(S, 1, lengths, self.lanes, "S, the lengths")
         return self._accumulate({}, A, keys)
 
-    def _read(
-        self, sums: Mapping[str, Value], count: int, base: VReg, power: int
-    ) -> Mapping[str, Value]:
+    def _read(self, sums: Mapping[str, Value], count: int, power: int) -> Mapping[str, Value]:
         """Record the products of so many registers of the input, from this power down."""
         text, lanes = self.text, self.lanes
         for i in range(count):
             raw = self.b.load(text.at(text.source, BLOCK_BYTES * lanes * i), "text", lanes)
-            sums = self._add_block(sums, raw, base, power - lanes * i)
+            sums = self._add_block(sums, raw, power - lanes * i)
         return sums
 
     def _add_all(
-        self, sums: Mapping[str, Value], blocks: Sequence[VReg], base: VReg, power: int
+        self, sums: Mapping[str, Value], blocks: Sequence[VReg], power: int
     ) -> Mapping[str, Value]:
         """Record the products of registers of ciphertext, from this power down."""
         for i, C in enumerate(blocks):
-            sums = self._add_block(sums, C, base, power - self.lanes * i)
+            sums = self._add_block(sums, C, power - self.lanes * i)
         return sums
 
-    def _add_block(
-        self, sums: Mapping[str, Value], C: VReg, base: VReg, power: int
-    ) -> Mapping[str, Value]:
+    def _add_block(self, sums: Mapping[str, Value], C: VReg, power: int) -> Mapping[str, Value]:
         A = to_register(self.b, self.kernel.hash, C, "C")
-        return self._accumulate(sums, A, entries(self.kernel.hash, base, power))
+        return self._accumulate(sums, A, entries(self.kernel.hash, self.text.context, power))
 
     def _accumulate(
         self, sums: Mapping[str, Value], A: VReg, key: Sequence[Value]
@@ -265,11 +238,6 @@ def narrow_text(text: Text, S: VReg, lengths: VReg, encrypts: bool) -> tuple[VRe
     """Record a text of at most `straight` blocks; return GHASH of the message, and E_K(J_0)."""
     b, kernel = text.b, text.kernel
     narrow, most = Narrow(text, S, lengths, encrypts), kernel.hash.straight
-    if most > AT_ONCE:
-        b.branch("below", text.length, BLOCK_BYTES * AT_ONCE + 1, "last")
-        narrow.before()
-        b.label("last")
-        most = AT_ONCE
     b.branch("below", text.length, BLOCK_BYTES, "under_block")
     for blocks in range(1, most + 1):
         if blocks < most:
