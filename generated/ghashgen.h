@@ -57,15 +57,15 @@
 extern "C" {
 #endif
 
-/* gcm128_avx2_k_clmul1_x16: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
-#define GCM128_AVX2_K_CLMUL1_X16_CTX_BYTES 688
-#define GCM128_AVX2_K_CLMUL1_X16_CTX_ALIGN 1
-#define GCM128_AVX2_K_CLMUL1_X16_CTX_BEST_ALIGN 32
-void gcm128_avx2_k_clmul1_x16_init(void *ctx, const uint8_t *key);
-void gcm128_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm128_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm128_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm128_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+/* gcm128_avx2_k_clmul1_x16_short: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX2_K_CLMUL1_X16_SHORT_CTX_BYTES 752
+#define GCM128_AVX2_K_CLMUL1_X16_SHORT_CTX_ALIGN 1
+#define GCM128_AVX2_K_CLMUL1_X16_SHORT_CTX_BEST_ALIGN 32
+void gcm128_avx2_k_clmul1_x16_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_k_clmul1_x16_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_k_clmul1_x16_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_k_clmul1_x16_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_k_clmul1_x16_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx2_winograd_clmul1_x16: AES-128-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 944
@@ -164,7 +164,7 @@ int gcm128_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_
 int gcm128_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_avx_winograd_clmul1_x8_short: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
-#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BYTES 560
+#define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BYTES 656
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_ALIGN 1
 #define GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BEST_ALIGN 16
 void gcm128_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
@@ -214,6 +214,16 @@ int gcm128_avx_winograd_clmul1_x8_wipe_streams_encrypt_more(const void *ctx, uin
 int gcm128_avx_winograd_clmul1_x8_wipe_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_wipe_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_wipe_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+
+/* gcm128_sse_k_clmul1_x8_short: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM128_SSE_K_CLMUL1_X8_SHORT_CTX_BYTES 496
+#define GCM128_SSE_K_CLMUL1_X8_SHORT_CTX_ALIGN 16
+#define GCM128_SSE_K_CLMUL1_X8_SHORT_CTX_BEST_ALIGN 16
+void gcm128_sse_k_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm128_sse_k_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_k_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_k_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_k_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm128_sse_karatsuba_shiftxor_x4: AES-128-GCM (SP 800-38D), 4 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM128_SSE_KARATSUBA_SHIFTXOR_X4_CTX_BYTES 304
@@ -285,15 +295,15 @@ void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16],
 int gcm192_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx2_k_clmul1_x16: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
-#define GCM256_AVX2_K_CLMUL1_X16_CTX_BYTES 752
-#define GCM256_AVX2_K_CLMUL1_X16_CTX_ALIGN 1
-#define GCM256_AVX2_K_CLMUL1_X16_CTX_BEST_ALIGN 32
-void gcm256_avx2_k_clmul1_x16_init(void *ctx, const uint8_t *key);
-void gcm256_avx2_k_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_avx2_k_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_avx2_k_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_avx2_k_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+/* gcm256_avx2_k_clmul1_x16_short: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX2_K_CLMUL1_X16_SHORT_CTX_BYTES 816
+#define GCM256_AVX2_K_CLMUL1_X16_SHORT_CTX_ALIGN 1
+#define GCM256_AVX2_K_CLMUL1_X16_SHORT_CTX_BEST_ALIGN 32
+void gcm256_avx2_k_clmul1_x16_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_k_clmul1_x16_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_k_clmul1_x16_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_k_clmul1_x16_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_k_clmul1_x16_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx2_winograd_clmul1_x16: AES-256-GCM (SP 800-38D), 16 blocks per group; abi sysv; cpu aesni avx avx2 pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX2_WINOGRAD_CLMUL1_X16_CTX_BYTES 1008
@@ -352,7 +362,7 @@ int gcm256_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_
 int gcm256_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx_winograd_clmul1_x8_short: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
-#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BYTES 624
+#define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BYTES 720
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_ALIGN 1
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT_CTX_BEST_ALIGN 16
 void gcm256_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
@@ -376,6 +386,16 @@ int gcm256_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t 
 int gcm256_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+
+/* gcm256_sse_k_clmul1_x8_short: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
+#define GCM256_SSE_K_CLMUL1_X8_SHORT_CTX_BYTES 560
+#define GCM256_SSE_K_CLMUL1_X8_SHORT_CTX_ALIGN 16
+#define GCM256_SSE_K_CLMUL1_X8_SHORT_CTX_BEST_ALIGN 16
+void gcm256_sse_k_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm256_sse_k_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_sse_k_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_sse_k_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_sse_k_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_sse_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni pclmulqdq sse2 sse4_1 ssse3 */
 #define GCM256_SSE_WINOGRAD_CLMUL1_X8_CTX_BYTES 624

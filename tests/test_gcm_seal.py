@@ -42,11 +42,15 @@ SHORT = (
     GcmKernel(128, "avx", "k", "clmul1", 8, short=True),
     GcmKernel(192, "sse", "winograd", "clmul1", 4, short=True),
     GcmKernel(256, "avx", "karatsuba", "shift-xor", 2, wipe=True, short=True),
+    GcmKernel(128, "avx2", "k", "clmul1", 16, short=True),
+    GcmKernel(256, "avx2", "winograd", "clmul1", 6, wipe=True, short=True),
+    GcmKernel(128, "avx2", "schoolbook", "clmul2", 2, order="natural", short=True),
+    GcmKernel(192, "avx", "winograd", "clmul1", 1, short=True),
 )
 SAMPLE = (*(replace(kernel, messages=True) for kernel in TEXTS), *SHORT)
 samples = pytest.mark.parametrize("kernel", SAMPLE, ids=lambda kernel: kernel.name)
 few = pytest.mark.parametrize(
-    "kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8], *SHORT[::2]], ids=lambda k: k.name
+    "kernel", [SAMPLE[0], SAMPLE[5], SAMPLE[8], *SHORT[::2], SHORT[8]], ids=lambda k: k.name
 )
 MORE = 12
 TOP = 2**64 - 1
@@ -95,9 +99,7 @@ def test_every_length_on_a_straight_path_with_every_aad(
 @pytest.mark.parametrize(
     ("isa", "blocks", "messages", "words"),
     [
-        ("avx2", 4, True, "byte masks"),
         ("avx512", 4, False, "seal and open"),
-        ("avx", 1, True, "too few"),
         ("avx512vl", 2, True, "no powers"),
     ],
 )

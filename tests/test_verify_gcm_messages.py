@@ -22,10 +22,13 @@ from ghashgen.verify.prove import THEOREMS, Proof, prove_object
 SMALL = GcmKernel(128, "avx", "winograd", "clmul1", 2)
 SHORT = GcmKernel(128, "avx512", "winograd", "clmul1", 8, short=True)
 NARROW = GcmKernel(128, "avx", "k", "clmul1", 4, short=True)
+TWO = replace(NARROW, isa="avx2")
 KERNELS = [
     (SHORT, "sysv"),
     (GcmKernel(256, "avx512vl", "k", "clmul1", 4, wipe=True, short=True), "win64"),
     (NARROW, "sysv"),
+    (TWO, "sysv"),
+    (GcmKernel(256, "avx2", "winograd", "clmul1", 2, wipe=True, short=True), "win64"),
     (GcmKernel(192, "sse", "winograd", "clmul1", 4, wipe=True, short=True), "win64"),
     (replace(SMALL, key=256, wipe=True), "win64"),
     (GcmKernel(128, "sse", "winograd", "clmul1", 2), "sysv"),
@@ -160,19 +163,21 @@ def test_a_fault_on_the_straight_path_is_refused(
 OVERLAPPING = [
     # The last 16 bytes: as read, as written, for the hash.
     ("seal", "[rsi + rcx + 16]        ; the last block", "[rsi + rcx + 15] ;", FUNCTION, ""),
-    ("seal", "vpand       xmm6, xmm6, [rdx + rcx + 16]", "vpand xmm6, xmm6, [rdx + rcx + 15]",
+    ("seal", "vpand       xmm5, xmm5, [rdx + rcx + 32]", "vpand xmm5, xmm5, [rdx + rcx + 31]",
      Category.MEMORY, "written already"),
-    ("seal", "vpshufb     xmm6, xmm6, [rsi + 16]", "vpshufb xmm6, xmm6, [rsi + 17]",
+    ("seal", "vpshufb     xmm5, xmm5, [rsi + 16]", "vpshufb xmm5, xmm5, [rsi + 17]",
      Category.MEMORY, "written already"),
-    ("seal", "vmovdqu     [r12 + r13 - 16], xmm6", "vmovdqu [r12 + r13 - 17], xmm6",
+    ("seal", "vmovdqu     [r12 + r13 - 16], xmm5", "vmovdqu [r12 + r13 - 17], xmm5",
      Category.MEMORY, ""),
-    ("seal", "vmovdqu     [r12 + r13 - 16], xmm6", "vmovdqu [r12 + r13 - 15], xmm6",
+    ("seal", "vmovdqu     [r12 + r13 - 16], xmm5", "vmovdqu [r12 + r13 - 15], xmm5",
      Category.MEMORY, "beyond it"),
-    ("seal", "vpand       xmm4, xmm4, [rdx + rcx] ", ";", FUNCTION, ""),
+    ("seal", "vpand       xmm4, xmm4, [rdx + rcx + 16] ", ";", FUNCTION, ""),
     ("seal", "and         rcx, 0x0f  ", "and rcx, 0x07 ;", "", ""),
-    # A power, and which path a length takes.
-    ("seal", "vpclmulqdq  xmm9, xmm5, [rdi + 16], 0x01", "vpclmulqdq xmm9, xmm5, [rdi + 32], 1",
+    # A power, that of S, and which path a length takes.
+    ("seal", "vpclmulqdq  xmm9, xmm5, [rdi + 48], 0x01", "vpclmulqdq xmm9, xmm5, [rdi + 64], 1",
      FUNCTION, ""),
+    ("seal", "lea         rcx, [rdi + rcx + 64]", "lea rcx, [rdi + rcx + 80]", FUNCTION, ""),
+    ("seal", "lea         rcx, [r13 + 15]", "lea rcx, [r13 + 16]", FUNCTION, ""),
     ("seal", "cmp         r13, 0x21", "cmp r13, 0x22", "", ""),
     ("seal", "cmp         r13, 0x11", "cmp r13, 0x12", "", ""),
     ("seal", "cmp         r8, 0x11", "cmp r8, 0x12", "", ""),
@@ -184,6 +189,44 @@ def test_a_fault_on_the_straight_path_without_masks_is_refused(
     operation: str, old: str, new: str, category: str, words: str
 ) -> None:
     refused(NARROW, operation, old, new, 0, category, words)
+
+
+BY_TWO = [
+    # Lanes: J_0 beside the last block, S and the lengths, the last two blocks, counters.
+    ("seal", "vinserti128 ymm5, ymm5, xmm8, 0x01", "vinserti128 ymm5, ymm8, xmm5, 1", "", ""),
+    ("seal", "vinserti128 ymm6, ymm6, xmm8, 0x01", "vinserti128 ymm6, ymm6, xmm6, 1",
+     FUNCTION, "E_K(J_0) is not added"),
+    ("seal", "vinserti128 ymm0, ymm3, xmm0, 0x01", "vinserti128 ymm0, ymm0, xmm3, 1", FUNCTION, ""),
+    ("seal", "vinserti128 ymm4, ymm5, xmm4, 0x01", "vinserti128 ymm4, ymm4, xmm5, 1", "", ""),
+    ("seal", "vpaddd      ymm6, ymm14, [rel {}_blocks_2]", "vmovdqa ymm6, ymm14", "", ""),
+    ("seal", "[rel {}_lane_numbers_from_1]", "[rel {}_blocks_2]", "", ""),
+    # The last 16 bytes: of which lanes, as written, for the hash.
+    ("seal", "vextracti128 xmm7, ymm5, 0x01", "vextracti128 xmm7, ymm5, 0",
+     Category.MEMORY, "written already"),
+    ("seal", "vpand       xmm6, xmm6, [rdx + rcx + 32]", "vpand xmm6, xmm6, [rdx + rcx + 31]",
+     Category.MEMORY, "written already"),
+    ("seal", "vpand       ymm5, ymm8, [rdx + rcx] ", "vmovdqa ymm5, ymm8 ;", FUNCTION, ""),
+    ("seal", "vpand       xmm5, xmm6, [rdx + rcx + 16] ", "vmovdqa xmm5, xmm6 ;", FUNCTION, ""),
+    ("seal", "vmovdqu     [r12], ymm5 ", "vmovdqu [r12], xmm5 ;", "", ""),
+    # Powers, and which path a length takes.
+    ("seal", "vmovdqu     xmm5, [rdi + 80]", "vmovdqu xmm5, [rdi + 64]", FUNCTION, ""),
+    ("seal", "vpclmulqdq  ymm7, ymm5, [rdi + 128], 0x00", "vpclmulqdq ymm7, ymm5, [rdi + 112], 0",
+     FUNCTION, ""),
+    ("seal", "vpclmulqdq  ymm7, ymm5, [rdi + 128], 0x00", "vpclmulqdq xmm7, xmm5, [rdi + 128], 0",
+     FUNCTION, ""),
+    ("seal", "cmp         r13, 0x21", "cmp r13, 0x22", "", ""),
+    ("seal", "cmp         r13, 0x31", "cmp r13, 0x30", "", ""),
+    ("seal", "cmp         r13, 0x41", "cmp r13, 0x42", "", ""),
+    ("open", "je          .right", "je .right\n cmp r14, 17\n je .right", "", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "old", "new", "category", "words"), BY_TWO)
+def test_a_fault_on_the_straight_path_of_two_lanes_is_refused(
+    operation: str, old: str, new: str, category: str, words: str
+) -> None:
+    old, new = old.format(TWO.name), new.format(TWO.name)
+    refused(TWO, operation, old, new, 0, category, words)
 
 
 def refused(

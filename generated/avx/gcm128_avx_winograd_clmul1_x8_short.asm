@@ -13,8 +13,8 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      221 instructions: clmul 25, load 19, other 93, shuffle 17, store 8, xor 59
 ;
-; ctx        560 bytes, at any address; best aligned to 16; written by init only
-;            16 bytes a power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256; round keys from byte 384
+; ctx        656 bytes, at any address; best aligned to 16; written by init only
+;            16 bytes a power, H^10 first: C1 from byte 0, C2 from byte 160, R from byte 320; round keys from byte 480
 ;            It holds no address: a copy of its bytes is as good.
 ; key        16 bytes, any alignment
 ; counter, x 16 bytes, any alignment, byte order of SP 800-38D
@@ -73,7 +73,7 @@ gcm128_avx_winograd_clmul1_x8_short_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx_winograd_clmul1_x8_short_ones:
-    db 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+    db 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
 align 16
 gcm128_avx_winograd_clmul1_x8_short_positions:
     db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
@@ -94,15 +94,15 @@ section .text
 
 ; void gcm128_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-128 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13, rax rdi
-;   secrets may remain in xmm1-13
+;   stack 0 bytes; writes xmm0-13, rax rcx
+;   secrets may remain in xmm0-13
 global gcm128_avx_winograd_clmul1_x8_short_init:function (gcm128_avx_winograd_clmul1_x8_short_init.end - gcm128_avx_winograd_clmul1_x8_short_init)
 align 32
 gcm128_avx_winograd_clmul1_x8_short_init:
     endbr64
     vmovdqu     xmm0, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q]  ; fold_q
     vmovdqu     xmm1, [rsi]                         ; k_0
-    vmovdqu     [rdi + 384], xmm1                   ; k_0
+    vmovdqu     [rdi + 480], xmm1                   ; k_0
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
     vaesenclast xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rcon_1]  ; SubWord + Rcon
     vpslldq     xmm3, xmm1, 0x04
@@ -110,7 +110,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm4, xmm3, 0x08
     vpxor       xmm3, xmm3, xmm4                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm3, xmm2                    ; the next words
-    vmovdqu     [rdi + 400], xmm2                   ; k_1
+    vmovdqu     [rdi + 496], xmm2                   ; k_1
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 1
     vmovdqu     xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_rcon_1]  ; rcon_1
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
@@ -121,7 +121,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 416], xmm2                   ; k_2
+    vmovdqu     [rdi + 512], xmm2                   ; k_2
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 2
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
     vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -131,7 +131,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 432], xmm2                   ; k_3
+    vmovdqu     [rdi + 528], xmm2                   ; k_3
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 3
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
     vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -141,7 +141,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 448], xmm2                   ; k_4
+    vmovdqu     [rdi + 544], xmm2                   ; k_4
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 4
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
     vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -151,7 +151,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 464], xmm2                   ; k_5
+    vmovdqu     [rdi + 560], xmm2                   ; k_5
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 5
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
     vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -161,7 +161,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 480], xmm2                   ; k_6
+    vmovdqu     [rdi + 576], xmm2                   ; k_6
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 6
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
     vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -171,7 +171,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 496], xmm2                   ; k_7
+    vmovdqu     [rdi + 592], xmm2                   ; k_7
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 7
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
     vpshufb     xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -181,7 +181,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm4, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 512], xmm2                   ; k_8
+    vmovdqu     [rdi + 608], xmm2                   ; k_8
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 8
     vpshufb     xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
     vaesenclast xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_rcon_9]  ; SubWord + Rcon
@@ -190,7 +190,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm4, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 528], xmm2                   ; k_9
+    vmovdqu     [rdi + 624], xmm2                   ; k_9
     vaesenc     xmm1, xmm1, xmm2                    ; H: round 9
     vmovdqu     xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_rcon_9]  ; rcon_9
     vpsllq      xmm3, xmm3, 0x01                    ; Rcon
@@ -201,7 +201,7 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm4, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm4                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm3                    ; the next words
-    vmovdqu     [rdi + 544], xmm2                   ; k_10
+    vmovdqu     [rdi + 640], xmm2                   ; k_10
     vaesenclast xmm1, xmm1, xmm2                    ; H = E_K(0)
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
@@ -223,10 +223,10 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm3, xmm3, 0x4e                    ; B_1: (LO1, LO0)
     vpxor       xmm3, xmm3, xmm4                    ; B_1: + HI
     vpxor       xmm3, xmm5, xmm3                    ; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm2                   ; B_1: C1
-    vmovdqu     [rdi + 240], xmm1                   ; B_1: C2
+    vmovdqu     [rdi + 144], xmm2                   ; B_1: C1
+    vmovdqu     [rdi + 304], xmm1                   ; B_1: C2
     vmovdqa     xmm4, xmm3                          ; B_1: R
-    vmovdqu     [rdi + 368], xmm4                   ; B_1: R
+    vmovdqu     [rdi + 464], xmm4                   ; B_1: R
     vpxor       xmm5, xmm10, xmm2                   ; V_2 = V_1·B_1: T = A + C1
     vpxor       xmm6, xmm10, xmm1                   ; V_2 = V_1·B_1: U = A + C2
     vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_2 = V_1·B_1: A0·A1
@@ -250,10 +250,10 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm7, xmm7, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
     vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: + HI
     vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6                    ; V_2 = V_1·B_1: C1
-    vmovdqu     [rdi + 224], xmm5                   ; V_2 = V_1·B_1: C2
+    vmovdqu     [rdi + 128], xmm6                   ; V_2 = V_1·B_1: C1
+    vmovdqu     [rdi + 288], xmm5                   ; V_2 = V_1·B_1: C2
     vpxor       xmm4, xmm7, xmm4                    ; V_2 = V_1·B_1: R_i
-    vmovdqu     [rdi + 352], xmm4                   ; V_2 = V_1·B_1: R
+    vmovdqu     [rdi + 448], xmm4                   ; V_2 = V_1·B_1: R
     vpxor       xmm2, xmm11, xmm2                   ; V_3 = V_2·B_1: T = A + C1
     vpxor       xmm1, xmm11, xmm1                   ; V_3 = V_2·B_1: U = A + C2
     vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_3 = V_2·B_1: A0·A1
@@ -277,10 +277,10 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
     vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: + HI
     vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm2                    ; V_3 = V_2·B_1: C1
-    vmovdqu     [rdi + 208], xmm1                   ; V_3 = V_2·B_1: C2
+    vmovdqu     [rdi + 112], xmm2                   ; V_3 = V_2·B_1: C1
+    vmovdqu     [rdi + 272], xmm1                   ; V_3 = V_2·B_1: C2
     vpxor       xmm4, xmm3, xmm4                    ; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 336], xmm4                   ; V_3 = V_2·B_1: R
+    vmovdqu     [rdi + 432], xmm4                   ; V_3 = V_2·B_1: R
     vpxor       xmm1, xmm11, xmm6                   ; V_4 = V_2·B_2: T = A + C1
     vpxor       xmm2, xmm11, xmm5                   ; V_4 = V_2·B_2: U = A + C2
     vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; V_4 = V_2·B_2: A0·A1
@@ -304,13 +304,14 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
     vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: + HI
     vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm2                    ; V_4 = V_2·B_2: C1
-    vmovdqu     [rdi + 192], xmm1                   ; V_4 = V_2·B_2: C2
+    vmovdqu     [rdi + 96], xmm2                    ; V_4 = V_2·B_2: C1
+    vmovdqu     [rdi + 256], xmm1                   ; V_4 = V_2·B_2: C2
     vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 320], xmm4                   ; V_4 = V_2·B_2: R
-    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
+    vmovdqu     [rdi + 416], xmm4                   ; V_4 = V_2·B_2: R
+    mov         rax, rdi                            ; V_4 = V_2·B_2
+    mov         ecx, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
 .round:
-    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    sub         rax, 0x40                           ; V_4 = V_2·B_2
     vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
     vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
     vpclmulqdq  xmm8, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
@@ -370,10 +371,10 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm6                   ; entries of V_(i+1): C1
-    vmovdqu     [rdi + 240], xmm5                   ; entries of V_(i+1): C2
+    vmovdqu     [rax + 144], xmm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rax + 304], xmm5                   ; entries of V_(i+1): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 368], xmm4                   ; entries of V_(i+1): R
+    vmovdqu     [rax + 464], xmm4                   ; entries of V_(i+1): R
     vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
     vpshufd     xmm6, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+2): fold B
@@ -385,10 +386,10 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6                    ; entries of V_(i+2): C1
-    vmovdqu     [rdi + 224], xmm5                   ; entries of V_(i+2): C2
+    vmovdqu     [rax + 128], xmm6                   ; entries of V_(i+2): C1
+    vmovdqu     [rax + 288], xmm5                   ; entries of V_(i+2): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 352], xmm4                   ; entries of V_(i+2): R
+    vmovdqu     [rax + 448], xmm4                   ; entries of V_(i+2): R
     vpclmulqdq  xmm5, xmm12, xmm0, 0x10             ; entries of V_(i+3): B0·Q'
     vpshufd     xmm6, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+3): fold B
@@ -400,10 +401,10 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm6                    ; entries of V_(i+3): C1
-    vmovdqu     [rdi + 208], xmm5                   ; entries of V_(i+3): C2
+    vmovdqu     [rax + 112], xmm6                   ; entries of V_(i+3): C1
+    vmovdqu     [rax + 272], xmm5                   ; entries of V_(i+3): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 336], xmm4                   ; entries of V_(i+3): R
+    vmovdqu     [rax + 432], xmm4                   ; entries of V_(i+3): R
     vpclmulqdq  xmm5, xmm7, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
     vpshufd     xmm6, xmm7, 0x4e                    ; entries of V_(i+4): (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): fold B
@@ -415,14 +416,68 @@ gcm128_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm6                    ; entries of V_(i+4): C1
-    vmovdqu     [rdi + 192], xmm5                   ; entries of V_(i+4): C2
+    vmovdqu     [rax + 96], xmm6                    ; entries of V_(i+4): C1
+    vmovdqu     [rax + 256], xmm5                   ; entries of V_(i+4): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+4): R_i
-    vmovdqu     [rdi + 320], xmm4                   ; entries of V_(i+4): R
-    sub         rax, 0x01
-    cmp         rax, 0x01
+    vmovdqu     [rax + 416], xmm4                   ; entries of V_(i+4): R
+    sub         rcx, 0x01
+    cmp         rcx, 0x01
     jae         .round
 .after_round:
+    vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm10, xmm7, xmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm2, xmm11, xmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm1, xmm11, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm5, xmm11, xmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       xmm1, xmm1, xmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm11, xmm3, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm10, xmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm2, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm2, xmm10, xmm1                   ; entries of V_(i+1): C1
+    vpunpckhqdq xmm1, xmm10, xmm1                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm3, xmm0, 0x10              ; entries of V_(i+1): LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; entries of V_(i+1): + HI
+    vpxor       xmm3, xmm6, xmm3                    ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 16], xmm2                    ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 176], xmm1                   ; entries of V_(i+1): C2
+    vpxor       xmm4, xmm3, xmm4                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 336], xmm4                   ; entries of V_(i+1): R
+    vpclmulqdq  xmm1, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm2, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; entries of V_(i+2): fold B
+    vpunpcklqdq xmm2, xmm11, xmm1                   ; entries of V_(i+2): C1
+    vpunpckhqdq xmm1, xmm11, xmm1                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  xmm0, xmm3, xmm0, 0x10              ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; entries of V_(i+2): + HI
+    vpxor       xmm0, xmm0, xmm3                    ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi], xmm2                         ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 160], xmm1                   ; entries of V_(i+2): C2
+    vpxor       xmm4, xmm0, xmm4                    ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 320], xmm4                   ; entries of V_(i+2): R
     ret
 .end:
 
@@ -460,7 +515,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -469,7 +524,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
@@ -478,7 +533,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_2
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 2
@@ -487,7 +542,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 3
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 3
@@ -496,7 +551,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_4
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 4
@@ -505,7 +560,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 5
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 5
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 5
@@ -514,7 +569,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 6
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 6
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 6
@@ -523,7 +578,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_7
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 7
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 7
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 7
@@ -532,7 +587,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 8
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 8
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 8
@@ -541,7 +596,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm10, [rdi + 624]                  ; AES: k_9
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 9
@@ -550,7 +605,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm10, [rdi + 640]                  ; AES: k_10
     vpxor       xmm11, xmm10, [rcx]                 ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm11                   ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -578,6 +633,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     add         rcx, 0x80                           ; next group
     cmp         r9, 256
     jb          .rest
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
@@ -595,7 +651,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpaddd      xmm9, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -606,7 +662,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
     vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vmovdqu     xmm11, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm11, [rdi + 496]                  ; AES: k_1
     vmovdqu     xmm12, [r8 + 48]                    ; C4·H^5: C, bytes as in memory
     vaesenc     xmm2, xmm2, xmm11                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 1
@@ -620,25 +676,25 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm13, xmm13, xmm14                 ; C5·H^4: S += it
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 1
-    vpxor       xmm11, xmm10, [rdi + 32]            ; C3·H^6: T = A + C1
-    vmovdqu     xmm14, [rdi + 416]                  ; AES: k_2
+    vpxor       xmm11, xmm10, [rdi + 64]            ; C3·H^6: T = A + C1
+    vmovdqu     xmm14, [rdi + 512]                  ; AES: k_2
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C3·H^6: T0·T1
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
-    vpxor       xmm15, xmm12, [rdi + 48]            ; C4·H^5: T = A + C1
+    vpxor       xmm15, xmm12, [rdi + 80]            ; C4·H^5: T = A + C1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 2
     vpxor       xmm11, xmm11, xmm15                 ; C5·H^4: LO += it
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 2
-    vpxor       xmm10, xmm10, [rdi + 160]           ; C3·H^6: U = A + C2
+    vpxor       xmm10, xmm10, [rdi + 224]           ; C3·H^6: U = A + C2
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C3·H^6: U0·U1
-    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 3
-    vpxor       xmm12, xmm12, [rdi + 176]           ; C4·H^5: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 240]           ; C4·H^5: U = A + C2
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 3
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C4·H^5: U0·U1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
@@ -651,11 +707,11 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
     vpclmulqdq  xmm14, xmm12, xmm12, 0x10           ; C5·H^4: A0·A1
-    vmovdqu     xmm15, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm15, [rdi + 544]                  ; AES: k_4
     vaesenc     xmm2, xmm2, xmm15                   ; AES: round 4
     vpxor       xmm13, xmm13, xmm14                 ; C6·H^3: S += it
     vaesenc     xmm3, xmm3, xmm15                   ; AES: round 4
-    vpxor       xmm14, xmm12, [rdi + 64]            ; C5·H^4: T = A + C1
+    vpxor       xmm14, xmm12, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 4
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 4
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C5·H^4: T0·T1
@@ -663,10 +719,10 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm11, xmm11, xmm14                 ; C6·H^3: LO += it
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 4
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 4
-    vpxor       xmm12, xmm12, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm9, xmm9, xmm15                   ; AES: round 4
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^4: U0·U1
-    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm14, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 5
     vpxor       xmm10, xmm10, xmm12                 ; C6·H^3: HI += it
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 5
@@ -680,22 +736,22 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 5
     vpxor       xmm13, xmm13, xmm15                 ; C7·H^2: S += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
-    vmovdqu     xmm14, [rdi + 480]                  ; AES: k_6
-    vpxor       xmm15, xmm12, [rdi + 80]            ; C6·H^3: T = A + C1
+    vmovdqu     xmm14, [rdi + 576]                  ; AES: k_6
+    vpxor       xmm15, xmm12, [rdi + 112]           ; C6·H^3: T = A + C1
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 6
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 6
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 6
     vpxor       xmm11, xmm11, xmm15                 ; C7·H^2: LO += it
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 6
-    vpxor       xmm12, xmm12, [rdi + 208]           ; C6·H^3: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 272]           ; C6·H^3: U = A + C2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 6
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 6
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 6
     vpxor       xmm10, xmm10, xmm12                 ; C7·H^2: HI += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 6
-    vmovdqu     xmm12, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm12, [rdi + 592]                  ; AES: k_7
     vmovdqu     xmm14, [r8 + 96]                    ; C7·H^2: C, bytes as in memory
     vaesenc     xmm2, xmm2, xmm12                   ; AES: round 7
     vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
@@ -706,15 +762,15 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm13, xmm13, xmm15                 ; C8·H^1: S += it
     vaesenc     xmm6, xmm6, xmm12                   ; AES: round 7
     vaesenc     xmm7, xmm7, xmm12                   ; AES: round 7
-    vpxor       xmm15, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm8, xmm8, xmm12                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm12                   ; AES: round 7
     vpclmulqdq  xmm12, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
-    vmovdqu     xmm15, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm15, [rdi + 608]                  ; AES: k_8
     vpxor       xmm11, xmm11, xmm12                 ; C8·H^1: LO += it
     vaesenc     xmm2, xmm2, xmm15                   ; AES: round 8
     vaesenc     xmm3, xmm3, xmm15                   ; AES: round 8
-    vpxor       xmm12, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vpxor       xmm12, xmm14, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 8
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C7·H^2: U0·U1
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 8
@@ -725,13 +781,13 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 8
     vaesenc     xmm9, xmm9, xmm15                   ; AES: round 8
     vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm14, [rdi + 624]                  ; AES: k_9
     vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; C8·H^1: A0·A1
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 9
     vpxor       xmm13, xmm13, xmm15                 ; C2·H^7: S += it
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 9
-    vpxor       xmm15, xmm12, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm12, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 9
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 9
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
@@ -739,8 +795,8 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm11, xmm11, xmm15                 ; C2·H^7: LO += it
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 9
-    vpxor       xmm12, xmm12, [rdi + 240]           ; C8·H^1: U = A + C2
-    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_10
+    vpxor       xmm12, xmm12, [rdi + 304]           ; C8·H^1: U = A + C2
+    vmovdqu     xmm14, [rdi + 640]                  ; AES: k_10
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C8·H^1: U0·U1
     vpxor       xmm15, xmm14, [rcx]                 ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
@@ -764,7 +820,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm2, xmm14, [rcx + 64]             ; AES: k_Nr + text
     vpxor       xmm4, xmm13, xmm4                   ; C1·H^8: S += it
     vaesenclast xmm2, xmm6, xmm2                    ; AES: last round: the other text
-    vpxor       xmm5, xmm3, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 48]              ; C2·H^7: T = A + C1
     vmovdqu     [r8 + 192], xmm2                    ; AES: written
     vpxor       xmm2, xmm14, [rcx + 80]             ; AES: k_Nr + text
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C2·H^7: T0·T1
@@ -772,7 +828,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm11, xmm5                   ; C1·H^8: LO += it
     vmovdqu     [r8 + 208], xmm2                    ; AES: written
     vpxor       xmm2, xmm14, [rcx + 96]             ; AES: k_Nr + text
-    vpxor       xmm3, xmm3, [rdi + 144]             ; C2·H^7: U = A + C2
+    vpxor       xmm3, xmm3, [rdi + 208]             ; C2·H^7: U = A + C2
     vaesenclast xmm2, xmm8, xmm2                    ; AES: last round: the other text
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: U0·U1
     vmovdqu     [r8 + 224], xmm2                    ; AES: written
@@ -782,15 +838,15 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vmovdqu     [r8 + 240], xmm2                    ; AES: written
     vpclmulqdq  xmm2, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vpxor       xmm2, xmm4, xmm2                    ; C1·H^8: S += it
-    vpxor       xmm4, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm4, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C1·H^8: T0·T1
     vpxor       xmm4, xmm5, xmm4                    ; C1·H^8: LO += it
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
     vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: HI += it
     vpxor       xmm3, xmm4, xmm2                    ; reduce: LO += S
     vpxor       xmm0, xmm0, xmm2                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpshufd     xmm2, xmm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm2, xmm0                    ; reduce: + HI
     vpclmulqdq  xmm2, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
@@ -810,9 +866,9 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     sub         r9, 0x80
 .fewer:
     vpxor       xmm2, xmm2, xmm2
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_4
     vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
@@ -823,57 +879,57 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpaddd      xmm6, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
     vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm7, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm7, [rdi + 640]                   ; AES: k_10
     vpxor       xmm8, xmm7, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
     vmovdqu     [r8], xmm3                          ; AES: written
@@ -890,44 +946,43 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     add         r8, 0x40
     sub         r9, 0x40
 .under_4:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x20
     jb          .under_2
     vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm4, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
-    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
-    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
-    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
-    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
-    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
-    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
-    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
-    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
-    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm5, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
-    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm5, [rdi + 640]                   ; AES: k_10
     vpxor       xmm6, xmm5, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
     vmovdqu     [r8], xmm3                          ; AES: written
@@ -942,27 +997,27 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     jb          .under_1
     vpshufb     xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vpxor       xmm4, xmm4, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
     vmovdqu     [r8], xmm3                          ; AES: written
@@ -973,25 +1028,25 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     cmp         r9, 0x00
     je          .written
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
     vpxor       xmm3, xmm3, xmm3                    ; AES
@@ -1007,7 +1062,6 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpsrlq      xmm4, xmm4, xmm5                    ; AES: 8·(15 - r) bits
     vpsrlq      xmm4, xmm4, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .padded                             ; AES
 .under8:
     cmp         r9, 0x04
@@ -1044,7 +1098,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpor        xmm3, xmm3, xmm4                    ; AES
     vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
     vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
     vmovq       xmm2, r9                            ; AES
@@ -1054,7 +1108,6 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpand       xmm2, xmm4, xmm2                    ; AES: zero-padded
     mov         rax, r9
     and         rax, 0x08                           ; AES
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .stored_8                           ; AES
     vmovq       [r8], xmm4                          ; AES: 8 of its bytes
@@ -1063,7 +1116,6 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
 .stored_8:
     mov         rax, r9
     and         rax, 0x04                           ; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .stored_4                           ; AES
     vmovd       [r8], xmm4                          ; AES: 4 of its bytes
@@ -1072,7 +1124,6 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
 .stored_4:
     mov         rax, r9
     and         rax, 0x02                           ; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .stored_2                           ; AES
     vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
@@ -1080,6 +1131,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     add         r8, 0x02                            ; AES
 .stored_2:
     and         r9, 0x01                            ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .stored_1                           ; AES
     vpextrb     byte [r8], xmm4, 0x00               ; AES: 1 of its bytes
@@ -1089,22 +1141,22 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     jb          .tail
     vmovdqu     xmm3, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm4, xmm3, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm6, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm9, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^4: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm10, xmm9, [rdi + 96]             ; C5·H^4: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^4: U0·U1
@@ -1113,8 +1165,8 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm8                    ; C5·H^4: HI += it
     vmovdqu     xmm6, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm7, xmm6, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^3: U0·U1
@@ -1123,8 +1175,8 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm11                   ; C6·H^3: HI += it
     vmovdqu     xmm9, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm10, xmm9, [rdi + 96]             ; C7·H^2: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm10, xmm9, [rdi + 128]            ; C7·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C7·H^2: U0·U1
@@ -1133,8 +1185,8 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm8                    ; C7·H^2: HI += it
     vmovdqu     xmm6, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm7, xmm6, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^1: U0·U1
@@ -1143,8 +1195,8 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm11                   ; C8·H^1: HI += it
     vmovdqu     xmm9, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^7: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm10, xmm9, [rdi + 48]             ; C2·H^7: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^7: U0·U1
@@ -1154,8 +1206,8 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vmovdqu     xmm6, [r11]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm0, xmm6, xmm0                    ; C1·H^8: A = X + C
-    vpxor       xmm6, xmm0, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm7, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm6, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm7, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^8: U0·U1
@@ -1167,7 +1219,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm4, xmm5, xmm7                    ; C1·H^8: HI += it
     vpxor       xmm3, xmm3, xmm0                    ; reduce: LO += S
     vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm4, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
@@ -1175,26 +1227,26 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     add         r11, 0x80                           ; reduce
     sub         rbx, 0x80                           ; reduce
 .tail:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .store                              ; reduce
     lea         rax, [rbx + 15]                     ; reduce
     and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 128]                    ; reduce
+    lea         rcx, [rdi + 160]                    ; reduce
     sub         rcx, rax                            ; reduce: H^m
-    vmovdqu     xmm3, [rcx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    vmovdqu     xmm3, [rcx + 320]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .tail_first                         ; reduce
     vpxor       xmm4, xmm4, xmm4                    ; reduce
     vpxor       xmm5, xmm5, xmm5                    ; reduce
     vpxor       xmm6, xmm6, xmm6                    ; reduce
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest                          ; reduce
 .tail_first:
     vmovdqu     xmm4, [r11]                         ; C·H^m: C, bytes as in memory
     vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm4, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm5, xmm0, [rcx]                   ; C·H^m: T = A + C1
-    vpxor       xmm6, xmm0, [rcx + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm6, xmm0, [rcx + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^m: U0·U1
@@ -1202,14 +1254,13 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     add         rcx, 0x10                           ; the next powers
     add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
     vmovdqu     xmm7, [r11]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm8, xmm7, [rcx]                   ; C·H^i: T = A + C1
-    vpxor       xmm9, xmm7, [rcx + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm9, xmm7, [rcx + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C·H^i: U0·U1
@@ -1228,7 +1279,7 @@ gcm128_avx_winograd_clmul1_x8_short_encrypt:
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm2, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm2, xmm0, [rcx]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [rcx + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm0, [rcx + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -1272,7 +1323,6 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     cmp         r9, 0x80
     jb          .rest
 .groups:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
@@ -1294,30 +1344,30 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm8, xmm8, xmm10                   ; C5·H^4: S += it
     vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm11, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
-    vpxor       xmm12, xmm3, [rdi + 32]             ; C3·H^6: T = A + C1
+    vpxor       xmm12, xmm3, [rdi + 64]             ; C3·H^6: T = A + C1
     vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C3·H^6: T0·T1
     vpaddd      xmm13, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vpxor       xmm14, xmm6, [rdi + 48]             ; C4·H^5: T = A + C1
+    vpxor       xmm14, xmm6, [rdi + 80]             ; C4·H^5: T = A + C1
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C4·H^5: T0·T1
-    vmovdqu     xmm15, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm15, [rdi + 480]                  ; AES: k_0
     vpxor       xmm12, xmm12, xmm14                 ; C5·H^4: LO += it
     vpxor       xmm2, xmm2, xmm15                   ; AES: + k_0
-    vpxor       xmm3, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm3, [rdi + 224]             ; C3·H^6: U = A + C2
     vpxor       xmm4, xmm4, xmm15                   ; AES: + k_0
     vpxor       xmm5, xmm5, xmm15                   ; AES: + k_0
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: U0·U1
     vpxor       xmm7, xmm7, xmm15                   ; AES: + k_0
-    vpxor       xmm6, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm6, [rdi + 240]             ; C4·H^5: U = A + C2
     vpxor       xmm9, xmm9, xmm15                   ; AES: + k_0
     vpxor       xmm10, xmm10, xmm15                 ; AES: + k_0
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: U0·U1
     vpxor       xmm11, xmm11, xmm15                 ; AES: + k_0
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: HI += it
     vpxor       xmm6, xmm13, xmm15                  ; AES: + k_0
-    vmovdqu     xmm13, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_1
     vmovdqu     xmm14, [rcx + 64]                   ; C5·H^4: C, bytes as in memory
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 1
     vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
@@ -1328,15 +1378,15 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm8, xmm8, xmm15                   ; C6·H^3: S += it
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 1
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 1
-    vpxor       xmm15, xmm14, [rdi + 64]            ; C5·H^4: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 1
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
     vpclmulqdq  xmm13, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
-    vmovdqu     xmm15, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm15, [rdi + 512]                  ; AES: k_2
     vpxor       xmm12, xmm12, xmm13                 ; C6·H^3: LO += it
     vaesenc     xmm2, xmm2, xmm15                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
-    vpxor       xmm13, xmm14, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm13, xmm14, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 2
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C5·H^4: U0·U1
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 2
@@ -1347,13 +1397,13 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm11, xmm11, xmm15                 ; AES: round 2
     vaesenc     xmm6, xmm6, xmm15                   ; AES: round 2
     vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_3
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C6·H^3: A0·A1
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
     vpxor       xmm8, xmm8, xmm15                   ; C7·H^2: S += it
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
-    vpxor       xmm15, xmm13, [rdi + 80]            ; C6·H^3: T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 112]           ; C6·H^3: T = A + C1
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 3
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
@@ -1361,8 +1411,8 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm12, xmm12, xmm15                 ; C7·H^2: LO += it
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 3
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
-    vpxor       xmm13, xmm13, [rdi + 208]           ; C6·H^3: U = A + C2
-    vmovdqu     xmm14, [rdi + 448]                  ; AES: k_4
+    vpxor       xmm13, xmm13, [rdi + 272]           ; C6·H^3: U = A + C2
+    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_4
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 4
@@ -1377,22 +1427,22 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C7·H^2: A0·A1
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 4
     vpxor       xmm8, xmm8, xmm15                   ; C8·H^1: S += it
-    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm14, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 5
-    vpxor       xmm15, xmm13, [rdi + 96]            ; C7·H^2: T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 5
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 5
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 5
     vpxor       xmm12, xmm12, xmm15                 ; C8·H^1: LO += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
-    vpxor       xmm13, xmm13, [rdi + 224]           ; C7·H^2: U = A + C2
+    vpxor       xmm13, xmm13, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 5
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 5
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C7·H^2: U0·U1
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 5
     vpxor       xmm3, xmm3, xmm13                   ; C8·H^1: HI += it
-    vmovdqu     xmm13, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 6
     vmovdqu     xmm14, [rcx + 112]                  ; C8·H^1: C, bytes as in memory
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 6
@@ -1404,15 +1454,15 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 6
     vpxor       xmm8, xmm8, xmm15                   ; C2·H^7: S += it
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 6
-    vpxor       xmm15, xmm14, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 6
-    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm13, [rdi + 592]                  ; AES: k_7
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 7
     vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 7
     vaesenc     xmm5, xmm5, xmm13                   ; AES: round 7
-    vpxor       xmm14, xmm14, [rdi + 240]           ; C8·H^1: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 304]           ; C8·H^1: U = A + C2
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 7
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C8·H^1: U0·U1
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 7
@@ -1421,7 +1471,7 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 7
     vmovdqu     xmm14, [rcx]                        ; C1·H^8: C, bytes as in memory
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 7
-    vmovdqu     xmm13, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm13, [rdi + 608]                  ; AES: k_8
     vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 8
     vpxor       xmm0, xmm14, xmm0                   ; C1·H^8: A = X + C
@@ -1436,8 +1486,8 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 8
     vpxor       xmm8, xmm8, xmm15                   ; C1·H^8: S += it
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 8
-    vmovdqu     xmm13, [rdi + 528]                  ; AES: k_9
-    vpxor       xmm15, xmm14, [rdi + 16]            ; C2·H^7: T = A + C1
+    vmovdqu     xmm13, [rdi + 624]                  ; AES: k_9
+    vpxor       xmm15, xmm14, [rdi + 48]            ; C2·H^7: T = A + C1
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 9
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C2·H^7: T0·T1
@@ -1445,19 +1495,19 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm12, xmm12, xmm15                 ; C1·H^8: LO += it
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 9
-    vpxor       xmm14, xmm14, [rdi + 144]           ; C2·H^7: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 208]           ; C2·H^7: U = A + C2
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 9
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C2·H^7: U0·U1
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 9
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 9
     vpxor       xmm3, xmm3, xmm14                   ; C1·H^8: HI += it
-    vmovdqu     xmm13, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm13, [rdi + 640]                  ; AES: k_10
     vpclmulqdq  xmm14, xmm0, xmm0, 0x10             ; C1·H^8: A0·A1
     vpxor       xmm15, xmm13, [rcx]                 ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
     vpxor       xmm8, xmm8, xmm14                   ; C1·H^8: S += it
     vmovdqu     [r8], xmm2                          ; AES: written
-    vpxor       xmm2, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
     vpxor       xmm14, xmm13, [rcx + 16]            ; AES: k_Nr + text
     vaesenclast xmm4, xmm4, xmm14                   ; AES: last round: the other text
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C1·H^8: T0·T1
@@ -1465,7 +1515,7 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm2, xmm12, xmm2                   ; C1·H^8: LO += it
     vpxor       xmm4, xmm13, [rcx + 32]             ; AES: k_Nr + text
     vaesenclast xmm4, xmm5, xmm4                    ; AES: last round: the other text
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vmovdqu     [r8 + 32], xmm4                     ; AES: written
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
     vpxor       xmm4, xmm13, [rcx + 48]             ; AES: k_Nr + text
@@ -1478,7 +1528,7 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm0, xmm0, xmm8                    ; reduce: HI += S
     vmovdqu     [r8 + 64], xmm3                     ; AES: written
     vpxor       xmm3, xmm13, [rcx + 80]             ; AES: k_Nr + text
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vaesenclast xmm3, xmm10, xmm3                   ; AES: last round: the other text
     vpshufd     xmm4, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vmovdqu     [r8 + 80], xmm3                     ; AES: written
@@ -1504,9 +1554,9 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     mov         rbp, r9
     lea         rax, [rbp + 15]
     and         rax, -16
-    lea         r10, [rdi + 128]
+    lea         r10, [rdi + 160]
     sub         r10, rax                            ; H^m
-    vmovdqu     xmm2, [r10 + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [r10 + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbp, 0x10
     jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
@@ -1518,7 +1568,7 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm0, [r10]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm0, [r10 + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm0, [r10 + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -1533,7 +1583,7 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vmovdqu     xmm6, [r11]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [r10 + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [r10 + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -1598,7 +1648,7 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm6, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm0, [r10]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [r10 + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm0, [r10 + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -1627,57 +1677,57 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpaddd      xmm5, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
-    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
-    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm6, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
-    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm6, [rdi + 640]                   ; AES: k_10
     vpxor       xmm7, xmm6, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -1700,37 +1750,37 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpaddd      xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vpxor       xmm5, xmm4, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -1745,27 +1795,27 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     jb          .under_1
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vpxor       xmm3, xmm3, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -1776,25 +1826,25 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     cmp         r9, 0x00
     je          .written
     vpshufb     xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
     vpaddd      xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
     vpxor       xmm3, xmm3, xmm3                    ; AES
@@ -1846,7 +1896,7 @@ gcm128_avx_winograd_clmul1_x8_short_decrypt:
     vpor        xmm3, xmm3, xmm4                    ; AES
     vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
     vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
     vmovq       xmm2, r9                            ; AES
@@ -1942,14 +1992,14 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vmovdqu     xmm1, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -1959,7 +2009,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     cmp         rbx, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .iv_lengths
 .iv_short:
@@ -2009,14 +2059,14 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
 .iv_padded:
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -2025,26 +2075,26 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm1, rdx
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; J_0
 .counter:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
     vpxor       xmm1, xmm1, xmm1
     cmp         r8, 0x00
     je          .text
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x10
     jb          .not_whole
     vmovdqu     xmm1, [rcx]                         ; AAD, its last block
@@ -2052,6 +2102,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     jmp         .text
 .not_whole:
     vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .block_under8
     vmovq       xmm1, [rcx]                         ; bytes 0..7
@@ -2076,6 +2127,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vmovq       xmm3, rcx
     vpsllq      xmm2, xmm2, xmm3                    ; into place
     vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_padded
 .block_under4:
     mov         rsi, r8
@@ -2111,29 +2163,30 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     sub         rbx, rbp                            ; bytes before it
     lea         rdx, [rcx + rbx]                    ; the last block
     vpxor       xmm1, xmm1, xmm1
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x80
     jb          .aad_tail
 .aad_groups:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
     vmovdqu     xmm2, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm8, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
@@ -2142,8 +2195,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
     vmovdqu     xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
@@ -2152,8 +2205,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
     vmovdqu     xmm8, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 128]             ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
@@ -2162,8 +2215,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
     vmovdqu     xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
@@ -2172,8 +2225,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
     vmovdqu     xmm8, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
@@ -2183,8 +2236,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vmovdqu     xmm5, [rcx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm5, xmm1, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
@@ -2196,7 +2249,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
     vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
@@ -2207,15 +2260,13 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     lea         rsi, [rbx + 15]
     and         rsi, -16
-    lea         r10, [rdi + 128]
+    lea         r10, [rdi + 160]
     sub         r10, rsi                            ; H^m
-    vmovdqu     xmm2, [r10 + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [r10 + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .aad_first
     vpxor       xmm3, xmm3, xmm3
@@ -2227,7 +2278,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm1, [r10]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [r10 + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm1, [r10 + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -2235,14 +2286,13 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     add         r10, 0x10                           ; the next powers
     add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .aad_after_block
 .aad_block:
     vmovdqu     xmm6, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [r10 + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [r10 + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -2255,6 +2305,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     cmp         rbx, 0x10
     jae         .aad_block
 .aad_after_block:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_reduce
 .aad_rest:
@@ -2272,6 +2323,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .aad_under4
     vmovd       xmm6, [rcx]                         ; bytes 0..3
@@ -2304,7 +2356,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm1, [r10]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [r10 + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm1, [r10 + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -2320,7 +2372,6 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_absorbed:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .aad_last_not_whole
     vmovdqu     xmm2, [rdx]                         ; AAD, its last block
@@ -2340,8 +2391,9 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
-    jmp         .aad_last_block_padded
+    jmp         short .aad_last_block_padded
 .aad_last_block_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .aad_last_block_under4
     vmovd       xmm2, [rdx]                         ; bytes 0..3
@@ -2379,7 +2431,9 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
 .aad_last_added:
 .text:
     vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter, last word first
-    cmp         r13, 0x61
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; the next counter
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x81
     jae         .long
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
@@ -2387,72 +2441,76 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     shl         r8, 0x03                            ; bits
     vmovq       xmm4, r8
     vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
+    lea         rcx, [r13 + 15]
+    and         rcx, -16
+    neg         rcx                                 ; -16·m
+    lea         rcx, [rdi + rcx + 128]              ; H^(m+2)
+    vmovdqu     xmm4, [rcx + 320]                   ; the key terms of H^(m+2) … H
+    vpxor       xmm5, xmm1, [rcx]                   ; S, lengths: T = A + C1
+    vpxor       xmm6, xmm1, [rcx + 160]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm7, xmm3, [rdi + 144]             ; S, lengths: T = A + C1
+    vpxor       xmm8, xmm3, [rdi + 304]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; S, lengths: S += it
+    vpxor       xmm3, xmm5, xmm7                    ; S, lengths: LO += it
+    vpxor       xmm5, xmm6, xmm8                    ; S, lengths: HI += it
     cmp         r13, 0x10
     jb          .short_under_block
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x11
     jae         .short_over_1
-    vmovdqu     xmm4, [r9]                          ; text
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vmovdqu     xmm6, [r9]                          ; text
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
     vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
     vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
     vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
     vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
     vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
     vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
     vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
     vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
     vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
     vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm4, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
+    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
     vmovdqu     [r12], xmm2                         ; written
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_1:
     cmp         r13, 0x21
@@ -2462,101 +2520,83 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 320]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 64]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm8, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm8                    ; + k_0
+    vmovdqu     xmm8, [rdi + 480]                   ; k_0
     vpxor       xmm7, xmm7, xmm8                    ; + k_0
     vpxor       xmm2, xmm2, xmm8                    ; + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm8                    ; round 1
+    vpxor       xmm0, xmm0, xmm8                    ; + k_0
+    vmovdqu     xmm8, [rdi + 496]                   ; k_1
     vaesenc     xmm7, xmm7, xmm8                    ; round 1
     vaesenc     xmm2, xmm2, xmm8                    ; round 1
-    vmovdqu     xmm8, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm8                    ; round 2
+    vaesenc     xmm0, xmm0, xmm8                    ; round 1
+    vmovdqu     xmm8, [rdi + 512]                   ; k_2
     vaesenc     xmm7, xmm7, xmm8                    ; round 2
     vaesenc     xmm2, xmm2, xmm8                    ; round 2
-    vmovdqu     xmm8, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm8                    ; round 3
+    vaesenc     xmm0, xmm0, xmm8                    ; round 2
+    vmovdqu     xmm8, [rdi + 528]                   ; k_3
     vaesenc     xmm7, xmm7, xmm8                    ; round 3
     vaesenc     xmm2, xmm2, xmm8                    ; round 3
-    vmovdqu     xmm8, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm8                    ; round 4
+    vaesenc     xmm0, xmm0, xmm8                    ; round 3
+    vmovdqu     xmm8, [rdi + 544]                   ; k_4
     vaesenc     xmm7, xmm7, xmm8                    ; round 4
     vaesenc     xmm2, xmm2, xmm8                    ; round 4
-    vmovdqu     xmm8, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm8                    ; round 5
+    vaesenc     xmm0, xmm0, xmm8                    ; round 4
+    vmovdqu     xmm8, [rdi + 560]                   ; k_5
     vaesenc     xmm7, xmm7, xmm8                    ; round 5
     vaesenc     xmm2, xmm2, xmm8                    ; round 5
-    vmovdqu     xmm8, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm8                    ; round 6
+    vaesenc     xmm0, xmm0, xmm8                    ; round 5
+    vmovdqu     xmm8, [rdi + 576]                   ; k_6
     vaesenc     xmm7, xmm7, xmm8                    ; round 6
     vaesenc     xmm2, xmm2, xmm8                    ; round 6
-    vmovdqu     xmm8, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm8                    ; round 7
+    vaesenc     xmm0, xmm0, xmm8                    ; round 6
+    vmovdqu     xmm8, [rdi + 592]                   ; k_7
     vaesenc     xmm7, xmm7, xmm8                    ; round 7
     vaesenc     xmm2, xmm2, xmm8                    ; round 7
-    vmovdqu     xmm8, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm8                    ; round 8
+    vaesenc     xmm0, xmm0, xmm8                    ; round 7
+    vmovdqu     xmm8, [rdi + 608]                   ; k_8
     vaesenc     xmm7, xmm7, xmm8                    ; round 8
     vaesenc     xmm2, xmm2, xmm8                    ; round 8
-    vmovdqu     xmm8, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm8                    ; round 9
+    vaesenc     xmm0, xmm0, xmm8                    ; round 8
+    vmovdqu     xmm8, [rdi + 624]                   ; k_9
     vaesenc     xmm7, xmm7, xmm8                    ; round 9
     vaesenc     xmm2, xmm2, xmm8                    ; round 9
-    vmovdqu     xmm8, [rdi + 544]                   ; k_10
-    vpxor       xmm8, xmm8, [r9]                    ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm8                    ; other text
+    vaesenc     xmm0, xmm0, xmm8                    ; round 9
+    vmovdqu     xmm8, [rdi + 640]                   ; k_10
+    vpxor       xmm9, xmm8, [r9]                    ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm9                    ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm8, [rdi + 544]                   ; k_10
-    vpxor       xmm4, xmm8, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm7
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm8, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm8                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm4, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_2:
     cmp         r13, 0x31
@@ -2566,125 +2606,107 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 304]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 48]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm9, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 480]                   ; k_0
     vpxor       xmm7, xmm7, xmm9                    ; + k_0
     vpxor       xmm8, xmm8, xmm9                    ; + k_0
     vpxor       xmm2, xmm2, xmm9                    ; + k_0
-    vmovdqu     xmm9, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm9                    ; round 1
+    vpxor       xmm0, xmm0, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 496]                   ; k_1
     vaesenc     xmm7, xmm7, xmm9                    ; round 1
     vaesenc     xmm8, xmm8, xmm9                    ; round 1
     vaesenc     xmm2, xmm2, xmm9                    ; round 1
-    vmovdqu     xmm9, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm9                    ; round 2
+    vaesenc     xmm0, xmm0, xmm9                    ; round 1
+    vmovdqu     xmm9, [rdi + 512]                   ; k_2
     vaesenc     xmm7, xmm7, xmm9                    ; round 2
     vaesenc     xmm8, xmm8, xmm9                    ; round 2
     vaesenc     xmm2, xmm2, xmm9                    ; round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm9                    ; round 3
+    vaesenc     xmm0, xmm0, xmm9                    ; round 2
+    vmovdqu     xmm9, [rdi + 528]                   ; k_3
     vaesenc     xmm7, xmm7, xmm9                    ; round 3
     vaesenc     xmm8, xmm8, xmm9                    ; round 3
     vaesenc     xmm2, xmm2, xmm9                    ; round 3
-    vmovdqu     xmm9, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm9                    ; round 4
+    vaesenc     xmm0, xmm0, xmm9                    ; round 3
+    vmovdqu     xmm9, [rdi + 544]                   ; k_4
     vaesenc     xmm7, xmm7, xmm9                    ; round 4
     vaesenc     xmm8, xmm8, xmm9                    ; round 4
     vaesenc     xmm2, xmm2, xmm9                    ; round 4
-    vmovdqu     xmm9, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm9                    ; round 5
+    vaesenc     xmm0, xmm0, xmm9                    ; round 4
+    vmovdqu     xmm9, [rdi + 560]                   ; k_5
     vaesenc     xmm7, xmm7, xmm9                    ; round 5
     vaesenc     xmm8, xmm8, xmm9                    ; round 5
     vaesenc     xmm2, xmm2, xmm9                    ; round 5
-    vmovdqu     xmm9, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm9                    ; round 6
+    vaesenc     xmm0, xmm0, xmm9                    ; round 5
+    vmovdqu     xmm9, [rdi + 576]                   ; k_6
     vaesenc     xmm7, xmm7, xmm9                    ; round 6
     vaesenc     xmm8, xmm8, xmm9                    ; round 6
     vaesenc     xmm2, xmm2, xmm9                    ; round 6
-    vmovdqu     xmm9, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm9                    ; round 7
+    vaesenc     xmm0, xmm0, xmm9                    ; round 6
+    vmovdqu     xmm9, [rdi + 592]                   ; k_7
     vaesenc     xmm7, xmm7, xmm9                    ; round 7
     vaesenc     xmm8, xmm8, xmm9                    ; round 7
     vaesenc     xmm2, xmm2, xmm9                    ; round 7
-    vmovdqu     xmm9, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm9                    ; round 8
+    vaesenc     xmm0, xmm0, xmm9                    ; round 7
+    vmovdqu     xmm9, [rdi + 608]                   ; k_8
     vaesenc     xmm7, xmm7, xmm9                    ; round 8
     vaesenc     xmm8, xmm8, xmm9                    ; round 8
     vaesenc     xmm2, xmm2, xmm9                    ; round 8
-    vmovdqu     xmm9, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm9                    ; round 9
+    vaesenc     xmm0, xmm0, xmm9                    ; round 8
+    vmovdqu     xmm9, [rdi + 624]                   ; k_9
     vaesenc     xmm7, xmm7, xmm9                    ; round 9
     vaesenc     xmm8, xmm8, xmm9                    ; round 9
     vaesenc     xmm2, xmm2, xmm9                    ; round 9
-    vmovdqu     xmm9, [rdi + 544]                   ; k_10
-    vpxor       xmm9, xmm9, [r9]                    ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm9                    ; other text
+    vaesenc     xmm0, xmm0, xmm9                    ; round 9
+    vmovdqu     xmm9, [rdi + 640]                   ; k_10
+    vpxor       xmm10, xmm9, [r9]                   ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm10                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm9, [rdi + 544]                   ; k_10
-    vpxor       xmm9, xmm9, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm9                    ; other text
+    vpxor       xmm10, xmm9, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm10                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm9, [rdi + 544]                   ; k_10
-    vpxor       xmm4, xmm9, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm8
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm9, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm9                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm8
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm4, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_3:
     cmp         r13, 0x41
@@ -2694,151 +2716,131 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 288]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 32]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm10, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm10                   ; + k_0
     vpxor       xmm8, xmm8, xmm10                   ; + k_0
     vpxor       xmm9, xmm9, xmm10                   ; + k_0
     vpxor       xmm2, xmm2, xmm10                   ; + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm10                   ; round 1
+    vpxor       xmm0, xmm0, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm10                   ; round 1
     vaesenc     xmm8, xmm8, xmm10                   ; round 1
     vaesenc     xmm9, xmm9, xmm10                   ; round 1
     vaesenc     xmm2, xmm2, xmm10                   ; round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm10                   ; round 2
+    vaesenc     xmm0, xmm0, xmm10                   ; round 1
+    vmovdqu     xmm10, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm10                   ; round 2
     vaesenc     xmm8, xmm8, xmm10                   ; round 2
     vaesenc     xmm9, xmm9, xmm10                   ; round 2
     vaesenc     xmm2, xmm2, xmm10                   ; round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm10                   ; round 3
+    vaesenc     xmm0, xmm0, xmm10                   ; round 2
+    vmovdqu     xmm10, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm10                   ; round 3
     vaesenc     xmm8, xmm8, xmm10                   ; round 3
     vaesenc     xmm9, xmm9, xmm10                   ; round 3
     vaesenc     xmm2, xmm2, xmm10                   ; round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm10                   ; round 4
+    vaesenc     xmm0, xmm0, xmm10                   ; round 3
+    vmovdqu     xmm10, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm10                   ; round 4
     vaesenc     xmm8, xmm8, xmm10                   ; round 4
     vaesenc     xmm9, xmm9, xmm10                   ; round 4
     vaesenc     xmm2, xmm2, xmm10                   ; round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm10                   ; round 5
+    vaesenc     xmm0, xmm0, xmm10                   ; round 4
+    vmovdqu     xmm10, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm10                   ; round 5
     vaesenc     xmm8, xmm8, xmm10                   ; round 5
     vaesenc     xmm9, xmm9, xmm10                   ; round 5
     vaesenc     xmm2, xmm2, xmm10                   ; round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm10                   ; round 6
+    vaesenc     xmm0, xmm0, xmm10                   ; round 5
+    vmovdqu     xmm10, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm10                   ; round 6
     vaesenc     xmm8, xmm8, xmm10                   ; round 6
     vaesenc     xmm9, xmm9, xmm10                   ; round 6
     vaesenc     xmm2, xmm2, xmm10                   ; round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm10                   ; round 7
+    vaesenc     xmm0, xmm0, xmm10                   ; round 6
+    vmovdqu     xmm10, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm10                   ; round 7
     vaesenc     xmm8, xmm8, xmm10                   ; round 7
     vaesenc     xmm9, xmm9, xmm10                   ; round 7
     vaesenc     xmm2, xmm2, xmm10                   ; round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm10                   ; round 8
+    vaesenc     xmm0, xmm0, xmm10                   ; round 7
+    vmovdqu     xmm10, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm10                   ; round 8
     vaesenc     xmm8, xmm8, xmm10                   ; round 8
     vaesenc     xmm9, xmm9, xmm10                   ; round 8
     vaesenc     xmm2, xmm2, xmm10                   ; round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm10                   ; round 9
+    vaesenc     xmm0, xmm0, xmm10                   ; round 8
+    vmovdqu     xmm10, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm10                   ; round 9
     vaesenc     xmm8, xmm8, xmm10                   ; round 9
     vaesenc     xmm9, xmm9, xmm10                   ; round 9
     vaesenc     xmm2, xmm2, xmm10                   ; round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; k_10
-    vpxor       xmm10, xmm10, [r9]                  ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm10                   ; other text
+    vaesenc     xmm0, xmm0, xmm10                   ; round 9
+    vmovdqu     xmm10, [rdi + 640]                  ; k_10
+    vpxor       xmm11, xmm10, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm11                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm10, [rdi + 544]                  ; k_10
-    vpxor       xmm10, xmm10, [r9 + 16]             ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm10                   ; other text
+    vpxor       xmm11, xmm10, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm11                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm10, [rdi + 544]                  ; k_10
-    vpxor       xmm10, xmm10, [r9 + 32]             ; k_Nr + text
-    vaesenclast xmm9, xmm9, xmm10                   ; other text
+    vpxor       xmm11, xmm10, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm11                   ; other text
     vmovdqu     [r12 + 32], xmm9                    ; written
-    vmovdqu     xmm10, [rdi + 544]                  ; k_10
-    vpxor       xmm4, xmm10, xmm4                   ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm9
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm10, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm10                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm9
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 48]              ; T = A + C1
-    vpxor       xmm10, xmm4, [rdi + 176]            ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm10, xmm6, [rdi + 240]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm10                   ; HI += it
+    vpxor       xmm5, xmm5, xmm10                   ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
     vpshufb     xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_4:
     cmp         r13, 0x51
@@ -2848,494 +2850,875 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 272]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 16]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 144]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm11, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm11                   ; + k_0
     vpxor       xmm8, xmm8, xmm11                   ; + k_0
     vpxor       xmm9, xmm9, xmm11                   ; + k_0
     vpxor       xmm10, xmm10, xmm11                 ; + k_0
     vpxor       xmm2, xmm2, xmm11                   ; + k_0
-    vmovdqu     xmm11, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm11                   ; round 1
+    vpxor       xmm0, xmm0, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm11                   ; round 1
     vaesenc     xmm8, xmm8, xmm11                   ; round 1
     vaesenc     xmm9, xmm9, xmm11                   ; round 1
     vaesenc     xmm10, xmm10, xmm11                 ; round 1
     vaesenc     xmm2, xmm2, xmm11                   ; round 1
-    vmovdqu     xmm11, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm11                   ; round 2
+    vaesenc     xmm0, xmm0, xmm11                   ; round 1
+    vmovdqu     xmm11, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm11                   ; round 2
     vaesenc     xmm8, xmm8, xmm11                   ; round 2
     vaesenc     xmm9, xmm9, xmm11                   ; round 2
     vaesenc     xmm10, xmm10, xmm11                 ; round 2
     vaesenc     xmm2, xmm2, xmm11                   ; round 2
-    vmovdqu     xmm11, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm11                   ; round 3
+    vaesenc     xmm0, xmm0, xmm11                   ; round 2
+    vmovdqu     xmm11, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm11                   ; round 3
     vaesenc     xmm8, xmm8, xmm11                   ; round 3
     vaesenc     xmm9, xmm9, xmm11                   ; round 3
     vaesenc     xmm10, xmm10, xmm11                 ; round 3
     vaesenc     xmm2, xmm2, xmm11                   ; round 3
-    vmovdqu     xmm11, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm11                   ; round 4
+    vaesenc     xmm0, xmm0, xmm11                   ; round 3
+    vmovdqu     xmm11, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm11                   ; round 4
     vaesenc     xmm8, xmm8, xmm11                   ; round 4
     vaesenc     xmm9, xmm9, xmm11                   ; round 4
     vaesenc     xmm10, xmm10, xmm11                 ; round 4
     vaesenc     xmm2, xmm2, xmm11                   ; round 4
-    vmovdqu     xmm11, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm11                   ; round 5
+    vaesenc     xmm0, xmm0, xmm11                   ; round 4
+    vmovdqu     xmm11, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm11                   ; round 5
     vaesenc     xmm8, xmm8, xmm11                   ; round 5
     vaesenc     xmm9, xmm9, xmm11                   ; round 5
     vaesenc     xmm10, xmm10, xmm11                 ; round 5
     vaesenc     xmm2, xmm2, xmm11                   ; round 5
-    vmovdqu     xmm11, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm11                   ; round 6
+    vaesenc     xmm0, xmm0, xmm11                   ; round 5
+    vmovdqu     xmm11, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm11                   ; round 6
     vaesenc     xmm8, xmm8, xmm11                   ; round 6
     vaesenc     xmm9, xmm9, xmm11                   ; round 6
     vaesenc     xmm10, xmm10, xmm11                 ; round 6
     vaesenc     xmm2, xmm2, xmm11                   ; round 6
-    vmovdqu     xmm11, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm11                   ; round 7
+    vaesenc     xmm0, xmm0, xmm11                   ; round 6
+    vmovdqu     xmm11, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm11                   ; round 7
     vaesenc     xmm8, xmm8, xmm11                   ; round 7
     vaesenc     xmm9, xmm9, xmm11                   ; round 7
     vaesenc     xmm10, xmm10, xmm11                 ; round 7
     vaesenc     xmm2, xmm2, xmm11                   ; round 7
-    vmovdqu     xmm11, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm11                   ; round 8
+    vaesenc     xmm0, xmm0, xmm11                   ; round 7
+    vmovdqu     xmm11, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm11                   ; round 8
     vaesenc     xmm8, xmm8, xmm11                   ; round 8
     vaesenc     xmm9, xmm9, xmm11                   ; round 8
     vaesenc     xmm10, xmm10, xmm11                 ; round 8
     vaesenc     xmm2, xmm2, xmm11                   ; round 8
-    vmovdqu     xmm11, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm11                   ; round 9
+    vaesenc     xmm0, xmm0, xmm11                   ; round 8
+    vmovdqu     xmm11, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm11                   ; round 9
     vaesenc     xmm8, xmm8, xmm11                   ; round 9
     vaesenc     xmm9, xmm9, xmm11                   ; round 9
     vaesenc     xmm10, xmm10, xmm11                 ; round 9
     vaesenc     xmm2, xmm2, xmm11                   ; round 9
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vpxor       xmm11, xmm11, [r9]                  ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm11                   ; other text
+    vaesenc     xmm0, xmm0, xmm11                   ; round 9
+    vmovdqu     xmm11, [rdi + 640]                  ; k_10
+    vpxor       xmm12, xmm11, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm12                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vpxor       xmm11, xmm11, [r9 + 16]             ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm11                   ; other text
+    vpxor       xmm12, xmm11, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm12                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vpxor       xmm11, xmm11, [r9 + 32]             ; k_Nr + text
-    vaesenclast xmm9, xmm9, xmm11                   ; other text
+    vpxor       xmm12, xmm11, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm12                   ; other text
     vmovdqu     [r12 + 32], xmm9                    ; written
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vpxor       xmm11, xmm11, [r9 + 48]             ; k_Nr + text
-    vaesenclast xmm10, xmm10, xmm11                 ; other text
+    vpxor       xmm12, xmm11, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm12                 ; other text
     vmovdqu     [r12 + 48], xmm10                   ; written
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vpxor       xmm4, xmm11, xmm4                   ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm10
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm11, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm11                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm10
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 32]              ; T = A + C1
-    vpxor       xmm11, xmm4, [rdi + 160]            ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
+    vpxor       xmm11, xmm6, [rdi + 224]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm11                   ; HI += it
+    vpxor       xmm5, xmm5, xmm11                   ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_5:
+    cmp         r13, 0x61
+    jae         .short_over_6
     mov         rcx, r13
     neg         rcx
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 256]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi]                   ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 128]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm12, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm12                   ; + k_0
     vpxor       xmm8, xmm8, xmm12                   ; + k_0
     vpxor       xmm9, xmm9, xmm12                   ; + k_0
     vpxor       xmm10, xmm10, xmm12                 ; + k_0
     vpxor       xmm11, xmm11, xmm12                 ; + k_0
     vpxor       xmm2, xmm2, xmm12                   ; + k_0
-    vmovdqu     xmm12, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm12                   ; round 1
+    vpxor       xmm0, xmm0, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm12                   ; round 1
     vaesenc     xmm8, xmm8, xmm12                   ; round 1
     vaesenc     xmm9, xmm9, xmm12                   ; round 1
     vaesenc     xmm10, xmm10, xmm12                 ; round 1
     vaesenc     xmm11, xmm11, xmm12                 ; round 1
     vaesenc     xmm2, xmm2, xmm12                   ; round 1
-    vmovdqu     xmm12, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm12                   ; round 2
+    vaesenc     xmm0, xmm0, xmm12                   ; round 1
+    vmovdqu     xmm12, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm12                   ; round 2
     vaesenc     xmm8, xmm8, xmm12                   ; round 2
     vaesenc     xmm9, xmm9, xmm12                   ; round 2
     vaesenc     xmm10, xmm10, xmm12                 ; round 2
     vaesenc     xmm11, xmm11, xmm12                 ; round 2
     vaesenc     xmm2, xmm2, xmm12                   ; round 2
-    vmovdqu     xmm12, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm12                   ; round 3
+    vaesenc     xmm0, xmm0, xmm12                   ; round 2
+    vmovdqu     xmm12, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm12                   ; round 3
     vaesenc     xmm8, xmm8, xmm12                   ; round 3
     vaesenc     xmm9, xmm9, xmm12                   ; round 3
     vaesenc     xmm10, xmm10, xmm12                 ; round 3
     vaesenc     xmm11, xmm11, xmm12                 ; round 3
     vaesenc     xmm2, xmm2, xmm12                   ; round 3
-    vmovdqu     xmm12, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm12                   ; round 4
+    vaesenc     xmm0, xmm0, xmm12                   ; round 3
+    vmovdqu     xmm12, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm12                   ; round 4
     vaesenc     xmm8, xmm8, xmm12                   ; round 4
     vaesenc     xmm9, xmm9, xmm12                   ; round 4
     vaesenc     xmm10, xmm10, xmm12                 ; round 4
     vaesenc     xmm11, xmm11, xmm12                 ; round 4
     vaesenc     xmm2, xmm2, xmm12                   ; round 4
-    vmovdqu     xmm12, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm12                   ; round 5
+    vaesenc     xmm0, xmm0, xmm12                   ; round 4
+    vmovdqu     xmm12, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm12                   ; round 5
     vaesenc     xmm8, xmm8, xmm12                   ; round 5
     vaesenc     xmm9, xmm9, xmm12                   ; round 5
     vaesenc     xmm10, xmm10, xmm12                 ; round 5
     vaesenc     xmm11, xmm11, xmm12                 ; round 5
     vaesenc     xmm2, xmm2, xmm12                   ; round 5
-    vmovdqu     xmm12, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm12                   ; round 6
+    vaesenc     xmm0, xmm0, xmm12                   ; round 5
+    vmovdqu     xmm12, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm12                   ; round 6
     vaesenc     xmm8, xmm8, xmm12                   ; round 6
     vaesenc     xmm9, xmm9, xmm12                   ; round 6
     vaesenc     xmm10, xmm10, xmm12                 ; round 6
     vaesenc     xmm11, xmm11, xmm12                 ; round 6
     vaesenc     xmm2, xmm2, xmm12                   ; round 6
-    vmovdqu     xmm12, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm12                   ; round 7
+    vaesenc     xmm0, xmm0, xmm12                   ; round 6
+    vmovdqu     xmm12, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm12                   ; round 7
     vaesenc     xmm8, xmm8, xmm12                   ; round 7
     vaesenc     xmm9, xmm9, xmm12                   ; round 7
     vaesenc     xmm10, xmm10, xmm12                 ; round 7
     vaesenc     xmm11, xmm11, xmm12                 ; round 7
     vaesenc     xmm2, xmm2, xmm12                   ; round 7
-    vmovdqu     xmm12, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm12                   ; round 8
+    vaesenc     xmm0, xmm0, xmm12                   ; round 7
+    vmovdqu     xmm12, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm12                   ; round 8
     vaesenc     xmm8, xmm8, xmm12                   ; round 8
     vaesenc     xmm9, xmm9, xmm12                   ; round 8
     vaesenc     xmm10, xmm10, xmm12                 ; round 8
     vaesenc     xmm11, xmm11, xmm12                 ; round 8
     vaesenc     xmm2, xmm2, xmm12                   ; round 8
-    vmovdqu     xmm12, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm12                   ; round 9
+    vaesenc     xmm0, xmm0, xmm12                   ; round 8
+    vmovdqu     xmm12, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm12                   ; round 9
     vaesenc     xmm8, xmm8, xmm12                   ; round 9
     vaesenc     xmm9, xmm9, xmm12                   ; round 9
     vaesenc     xmm10, xmm10, xmm12                 ; round 9
     vaesenc     xmm11, xmm11, xmm12                 ; round 9
     vaesenc     xmm2, xmm2, xmm12                   ; round 9
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vpxor       xmm12, xmm12, [r9]                  ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm12                   ; other text
+    vaesenc     xmm0, xmm0, xmm12                   ; round 9
+    vmovdqu     xmm12, [rdi + 640]                  ; k_10
+    vpxor       xmm13, xmm12, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm13                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vpxor       xmm12, xmm12, [r9 + 16]             ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm12                   ; other text
+    vpxor       xmm13, xmm12, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm13                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vpxor       xmm12, xmm12, [r9 + 32]             ; k_Nr + text
-    vaesenclast xmm9, xmm9, xmm12                   ; other text
+    vpxor       xmm13, xmm12, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm13                   ; other text
     vmovdqu     [r12 + 32], xmm9                    ; written
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vpxor       xmm12, xmm12, [r9 + 48]             ; k_Nr + text
-    vaesenclast xmm10, xmm10, xmm12                 ; other text
+    vpxor       xmm13, xmm12, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm13                 ; other text
     vmovdqu     [r12 + 48], xmm10                   ; written
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vpxor       xmm12, xmm12, [r9 + 64]             ; k_Nr + text
-    vaesenclast xmm11, xmm11, xmm12                 ; other text
+    vpxor       xmm13, xmm12, [r9 + 64]             ; k_Nr + text
+    vaesenclast xmm11, xmm11, xmm13                 ; other text
     vmovdqu     [r12 + 64], xmm11                   ; written
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vpxor       xmm4, xmm12, xmm4                   ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm11
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm12, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm12                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm11
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 16]              ; T = A + C1
-    vpxor       xmm12, xmm4, [rdi + 144]            ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
+    vpxor       xmm12, xmm6, [rdi + 208]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm12                   ; HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 32]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
+    vpxor       xmm8, xmm6, [rdi + 224]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .short_reduce
+.short_over_6:
+    cmp         r13, 0x71
+    jae         .short_over_7
+    mov         rcx, r13
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm13, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm13                   ; + k_0
+    vpxor       xmm8, xmm8, xmm13                   ; + k_0
+    vpxor       xmm9, xmm9, xmm13                   ; + k_0
+    vpxor       xmm10, xmm10, xmm13                 ; + k_0
+    vpxor       xmm11, xmm11, xmm13                 ; + k_0
+    vpxor       xmm12, xmm12, xmm13                 ; + k_0
+    vpxor       xmm2, xmm2, xmm13                   ; + k_0
+    vpxor       xmm0, xmm0, xmm13                   ; + k_0
+    vmovdqu     xmm13, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm13                   ; round 1
+    vaesenc     xmm8, xmm8, xmm13                   ; round 1
+    vaesenc     xmm9, xmm9, xmm13                   ; round 1
+    vaesenc     xmm10, xmm10, xmm13                 ; round 1
+    vaesenc     xmm11, xmm11, xmm13                 ; round 1
+    vaesenc     xmm12, xmm12, xmm13                 ; round 1
+    vaesenc     xmm2, xmm2, xmm13                   ; round 1
+    vaesenc     xmm0, xmm0, xmm13                   ; round 1
+    vmovdqu     xmm13, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm13                   ; round 2
+    vaesenc     xmm8, xmm8, xmm13                   ; round 2
+    vaesenc     xmm9, xmm9, xmm13                   ; round 2
+    vaesenc     xmm10, xmm10, xmm13                 ; round 2
+    vaesenc     xmm11, xmm11, xmm13                 ; round 2
+    vaesenc     xmm12, xmm12, xmm13                 ; round 2
+    vaesenc     xmm2, xmm2, xmm13                   ; round 2
+    vaesenc     xmm0, xmm0, xmm13                   ; round 2
+    vmovdqu     xmm13, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm13                   ; round 3
+    vaesenc     xmm8, xmm8, xmm13                   ; round 3
+    vaesenc     xmm9, xmm9, xmm13                   ; round 3
+    vaesenc     xmm10, xmm10, xmm13                 ; round 3
+    vaesenc     xmm11, xmm11, xmm13                 ; round 3
+    vaesenc     xmm12, xmm12, xmm13                 ; round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; round 3
+    vaesenc     xmm0, xmm0, xmm13                   ; round 3
+    vmovdqu     xmm13, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm13                   ; round 4
+    vaesenc     xmm8, xmm8, xmm13                   ; round 4
+    vaesenc     xmm9, xmm9, xmm13                   ; round 4
+    vaesenc     xmm10, xmm10, xmm13                 ; round 4
+    vaesenc     xmm11, xmm11, xmm13                 ; round 4
+    vaesenc     xmm12, xmm12, xmm13                 ; round 4
+    vaesenc     xmm2, xmm2, xmm13                   ; round 4
+    vaesenc     xmm0, xmm0, xmm13                   ; round 4
+    vmovdqu     xmm13, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm13                   ; round 5
+    vaesenc     xmm8, xmm8, xmm13                   ; round 5
+    vaesenc     xmm9, xmm9, xmm13                   ; round 5
+    vaesenc     xmm10, xmm10, xmm13                 ; round 5
+    vaesenc     xmm11, xmm11, xmm13                 ; round 5
+    vaesenc     xmm12, xmm12, xmm13                 ; round 5
+    vaesenc     xmm2, xmm2, xmm13                   ; round 5
+    vaesenc     xmm0, xmm0, xmm13                   ; round 5
+    vmovdqu     xmm13, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm13                   ; round 6
+    vaesenc     xmm8, xmm8, xmm13                   ; round 6
+    vaesenc     xmm9, xmm9, xmm13                   ; round 6
+    vaesenc     xmm10, xmm10, xmm13                 ; round 6
+    vaesenc     xmm11, xmm11, xmm13                 ; round 6
+    vaesenc     xmm12, xmm12, xmm13                 ; round 6
+    vaesenc     xmm2, xmm2, xmm13                   ; round 6
+    vaesenc     xmm0, xmm0, xmm13                   ; round 6
+    vmovdqu     xmm13, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm13                   ; round 7
+    vaesenc     xmm8, xmm8, xmm13                   ; round 7
+    vaesenc     xmm9, xmm9, xmm13                   ; round 7
+    vaesenc     xmm10, xmm10, xmm13                 ; round 7
+    vaesenc     xmm11, xmm11, xmm13                 ; round 7
+    vaesenc     xmm12, xmm12, xmm13                 ; round 7
+    vaesenc     xmm2, xmm2, xmm13                   ; round 7
+    vaesenc     xmm0, xmm0, xmm13                   ; round 7
+    vmovdqu     xmm13, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm13                   ; round 8
+    vaesenc     xmm8, xmm8, xmm13                   ; round 8
+    vaesenc     xmm9, xmm9, xmm13                   ; round 8
+    vaesenc     xmm10, xmm10, xmm13                 ; round 8
+    vaesenc     xmm11, xmm11, xmm13                 ; round 8
+    vaesenc     xmm12, xmm12, xmm13                 ; round 8
+    vaesenc     xmm2, xmm2, xmm13                   ; round 8
+    vaesenc     xmm0, xmm0, xmm13                   ; round 8
+    vmovdqu     xmm13, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm13                   ; round 9
+    vaesenc     xmm8, xmm8, xmm13                   ; round 9
+    vaesenc     xmm9, xmm9, xmm13                   ; round 9
+    vaesenc     xmm10, xmm10, xmm13                 ; round 9
+    vaesenc     xmm11, xmm11, xmm13                 ; round 9
+    vaesenc     xmm12, xmm12, xmm13                 ; round 9
+    vaesenc     xmm2, xmm2, xmm13                   ; round 9
+    vaesenc     xmm0, xmm0, xmm13                   ; round 9
+    vmovdqu     xmm13, [rdi + 640]                  ; k_10
+    vpxor       xmm14, xmm13, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm14                   ; other text
+    vmovdqu     [r12], xmm7                         ; written
+    vpxor       xmm14, xmm13, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm14                   ; other text
+    vmovdqu     [r12 + 16], xmm8                    ; written
+    vpxor       xmm14, xmm13, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm14                   ; other text
+    vmovdqu     [r12 + 32], xmm9                    ; written
+    vpxor       xmm14, xmm13, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm14                 ; other text
+    vmovdqu     [r12 + 48], xmm10                   ; written
+    vpxor       xmm14, xmm13, [r9 + 64]             ; k_Nr + text
+    vaesenclast xmm11, xmm11, xmm14                 ; other text
+    vmovdqu     [r12 + 64], xmm11                   ; written
+    vpxor       xmm14, xmm13, [r9 + 80]             ; k_Nr + text
+    vaesenclast xmm12, xmm12, xmm14                 ; other text
+    vmovdqu     [r12 + 80], xmm12                   ; written
+    vpxor       xmm6, xmm13, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm13                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm12
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 32]              ; T = A + C1
+    vpxor       xmm13, xmm6, [rdi + 192]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; HI += it
+    vpshufb     xmm6, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
     vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .short_reduce
+.short_over_7:
+    mov         rcx, r13
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm13, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; 7 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm14, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm14                   ; + k_0
+    vpxor       xmm8, xmm8, xmm14                   ; + k_0
+    vpxor       xmm9, xmm9, xmm14                   ; + k_0
+    vpxor       xmm10, xmm10, xmm14                 ; + k_0
+    vpxor       xmm11, xmm11, xmm14                 ; + k_0
+    vpxor       xmm12, xmm12, xmm14                 ; + k_0
+    vpxor       xmm13, xmm13, xmm14                 ; + k_0
+    vpxor       xmm2, xmm2, xmm14                   ; + k_0
+    vpxor       xmm0, xmm0, xmm14                   ; + k_0
+    vmovdqu     xmm14, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm14                   ; round 1
+    vaesenc     xmm8, xmm8, xmm14                   ; round 1
+    vaesenc     xmm9, xmm9, xmm14                   ; round 1
+    vaesenc     xmm10, xmm10, xmm14                 ; round 1
+    vaesenc     xmm11, xmm11, xmm14                 ; round 1
+    vaesenc     xmm12, xmm12, xmm14                 ; round 1
+    vaesenc     xmm13, xmm13, xmm14                 ; round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; round 1
+    vaesenc     xmm0, xmm0, xmm14                   ; round 1
+    vmovdqu     xmm14, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm14                   ; round 2
+    vaesenc     xmm8, xmm8, xmm14                   ; round 2
+    vaesenc     xmm9, xmm9, xmm14                   ; round 2
+    vaesenc     xmm10, xmm10, xmm14                 ; round 2
+    vaesenc     xmm11, xmm11, xmm14                 ; round 2
+    vaesenc     xmm12, xmm12, xmm14                 ; round 2
+    vaesenc     xmm13, xmm13, xmm14                 ; round 2
+    vaesenc     xmm2, xmm2, xmm14                   ; round 2
+    vaesenc     xmm0, xmm0, xmm14                   ; round 2
+    vmovdqu     xmm14, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm14                   ; round 3
+    vaesenc     xmm8, xmm8, xmm14                   ; round 3
+    vaesenc     xmm9, xmm9, xmm14                   ; round 3
+    vaesenc     xmm10, xmm10, xmm14                 ; round 3
+    vaesenc     xmm11, xmm11, xmm14                 ; round 3
+    vaesenc     xmm12, xmm12, xmm14                 ; round 3
+    vaesenc     xmm13, xmm13, xmm14                 ; round 3
+    vaesenc     xmm2, xmm2, xmm14                   ; round 3
+    vaesenc     xmm0, xmm0, xmm14                   ; round 3
+    vmovdqu     xmm14, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm14                   ; round 4
+    vaesenc     xmm8, xmm8, xmm14                   ; round 4
+    vaesenc     xmm9, xmm9, xmm14                   ; round 4
+    vaesenc     xmm10, xmm10, xmm14                 ; round 4
+    vaesenc     xmm11, xmm11, xmm14                 ; round 4
+    vaesenc     xmm12, xmm12, xmm14                 ; round 4
+    vaesenc     xmm13, xmm13, xmm14                 ; round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; round 4
+    vaesenc     xmm0, xmm0, xmm14                   ; round 4
+    vmovdqu     xmm14, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm14                   ; round 5
+    vaesenc     xmm8, xmm8, xmm14                   ; round 5
+    vaesenc     xmm9, xmm9, xmm14                   ; round 5
+    vaesenc     xmm10, xmm10, xmm14                 ; round 5
+    vaesenc     xmm11, xmm11, xmm14                 ; round 5
+    vaesenc     xmm12, xmm12, xmm14                 ; round 5
+    vaesenc     xmm13, xmm13, xmm14                 ; round 5
+    vaesenc     xmm2, xmm2, xmm14                   ; round 5
+    vaesenc     xmm0, xmm0, xmm14                   ; round 5
+    vmovdqu     xmm14, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm14                   ; round 6
+    vaesenc     xmm8, xmm8, xmm14                   ; round 6
+    vaesenc     xmm9, xmm9, xmm14                   ; round 6
+    vaesenc     xmm10, xmm10, xmm14                 ; round 6
+    vaesenc     xmm11, xmm11, xmm14                 ; round 6
+    vaesenc     xmm12, xmm12, xmm14                 ; round 6
+    vaesenc     xmm13, xmm13, xmm14                 ; round 6
+    vaesenc     xmm2, xmm2, xmm14                   ; round 6
+    vaesenc     xmm0, xmm0, xmm14                   ; round 6
+    vmovdqu     xmm14, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm14                   ; round 7
+    vaesenc     xmm8, xmm8, xmm14                   ; round 7
+    vaesenc     xmm9, xmm9, xmm14                   ; round 7
+    vaesenc     xmm10, xmm10, xmm14                 ; round 7
+    vaesenc     xmm11, xmm11, xmm14                 ; round 7
+    vaesenc     xmm12, xmm12, xmm14                 ; round 7
+    vaesenc     xmm13, xmm13, xmm14                 ; round 7
+    vaesenc     xmm2, xmm2, xmm14                   ; round 7
+    vaesenc     xmm0, xmm0, xmm14                   ; round 7
+    vmovdqu     xmm14, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm14                   ; round 8
+    vaesenc     xmm8, xmm8, xmm14                   ; round 8
+    vaesenc     xmm9, xmm9, xmm14                   ; round 8
+    vaesenc     xmm10, xmm10, xmm14                 ; round 8
+    vaesenc     xmm11, xmm11, xmm14                 ; round 8
+    vaesenc     xmm12, xmm12, xmm14                 ; round 8
+    vaesenc     xmm13, xmm13, xmm14                 ; round 8
+    vaesenc     xmm2, xmm2, xmm14                   ; round 8
+    vaesenc     xmm0, xmm0, xmm14                   ; round 8
+    vmovdqu     xmm14, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm14                   ; round 9
+    vaesenc     xmm8, xmm8, xmm14                   ; round 9
+    vaesenc     xmm9, xmm9, xmm14                   ; round 9
+    vaesenc     xmm10, xmm10, xmm14                 ; round 9
+    vaesenc     xmm11, xmm11, xmm14                 ; round 9
+    vaesenc     xmm12, xmm12, xmm14                 ; round 9
+    vaesenc     xmm13, xmm13, xmm14                 ; round 9
+    vaesenc     xmm2, xmm2, xmm14                   ; round 9
+    vaesenc     xmm0, xmm0, xmm14                   ; round 9
+    vmovdqu     xmm14, [rdi + 640]                  ; k_10
+    vpxor       xmm15, xmm14, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm15                   ; other text
+    vmovdqu     [r12], xmm7                         ; written
+    vpxor       xmm15, xmm14, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm15                   ; other text
+    vmovdqu     [r12 + 16], xmm8                    ; written
+    vpxor       xmm15, xmm14, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm15                   ; other text
+    vmovdqu     [r12 + 32], xmm9                    ; written
+    vpxor       xmm15, xmm14, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm15                 ; other text
+    vmovdqu     [r12 + 48], xmm10                   ; written
+    vpxor       xmm15, xmm14, [r9 + 64]             ; k_Nr + text
+    vaesenclast xmm11, xmm11, xmm15                 ; other text
+    vmovdqu     [r12 + 64], xmm11                   ; written
+    vpxor       xmm15, xmm14, [r9 + 80]             ; k_Nr + text
+    vaesenclast xmm12, xmm12, xmm15                 ; other text
+    vmovdqu     [r12 + 80], xmm12                   ; written
+    vpxor       xmm15, xmm14, [r9 + 96]             ; k_Nr + text
+    vaesenclast xmm13, xmm13, xmm15                 ; other text
+    vmovdqu     [r12 + 96], xmm13                   ; written
+    vpxor       xmm6, xmm14, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm14                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm13
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 16]              ; T = A + C1
+    vpxor       xmm14, xmm6, [rdi + 176]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm14                   ; HI += it
+    vpshufb     xmm6, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 32]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm13, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_under_block:
     cmp         r13, 0x00
     je          .short_none
-    vpxor       xmm4, xmm4, xmm4
+    vpxor       xmm6, xmm6, xmm6
     cmp         r13, 0x08
     jb          .short_under8
-    vmovq       xmm4, [r9]                          ; bytes 0..7
-    vmovq       xmm5, [r9 + r13 - 8]                ; the last 8 bytes
+    vmovq       xmm6, [r9]                          ; bytes 0..7
+    vmovq       xmm7, [r9 + r13 - 8]                ; the last 8 bytes
     mov         rcx, r13
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under8:
     cmp         r13, 0x04
     jb          .short_under4
-    vmovd       xmm4, [r9]                          ; bytes 0..3
-    vmovd       xmm5, [r9 + r13 - 4]                ; the last 4 bytes
+    vmovd       xmm6, [r9]                          ; bytes 0..3
+    vmovd       xmm7, [r9 + r13 - 4]                ; the last 4 bytes
     mov         rcx, r13
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under4:
     mov         rdx, r13
     shr         rdx, 0x01
     movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm4, rcx
+    vmovq       xmm6, rcx
     movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
-    vmovq       xmm5, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm6, rdx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vmovq       xmm8, rdx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     mov         rdx, r13
     sub         rdx, 0x01
     movzx       ecx, byte [r9 + rdx]                ; byte r - 1
-    vmovq       xmm6, rcx
+    vmovq       xmm8, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm7, rdx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vmovq       xmm9, rdx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     mov         ecx, 0x00                           ; no byte stays
-    vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm7
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .short_padded:
     lea         rcx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
     mov         rdx, r13
     neg         rdx                                 ; d - 16
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
+    vpxor       xmm2, xmm2, xmm7                    ; + k_0
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
+    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm8, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
+    vpand       xmm2, xmm8, [rcx + rdx + 32]        ; zero-padded
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm4, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm8, xmm2, xmm4                    ; other text
-    vpand       xmm2, xmm8, [rcx + rdx + 16]        ; zero-padded
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     mov         rcx, r13
     and         rcx, 0x08
     cmp         rcx, 0x00
@@ -3367,49 +3750,35 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
 .short_stored_1:
     jmp         .short_reduce
 .short_none:
-    vmovdqu     xmm5, [rdi + 352]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm2, xmm1, [rdi + 96]              ; T = A + C1
-    vpxor       xmm4, xmm1, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
-    vpxor       xmm2, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm7, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm1                    ; + k_0
-    vmovdqu     xmm1, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm1                    ; round 1
-    vmovdqu     xmm1, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm1                    ; round 2
-    vmovdqu     xmm1, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm1                    ; round 3
-    vmovdqu     xmm1, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm1                    ; round 4
-    vmovdqu     xmm1, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm1                    ; round 5
-    vmovdqu     xmm1, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm1                    ; round 6
-    vmovdqu     xmm1, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm1                    ; round 7
-    vmovdqu     xmm1, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm1                    ; round 8
-    vmovdqu     xmm1, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm1                    ; round 9
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vmovdqu     xmm2, [rdi + 480]                   ; k_0
+    vpxor       xmm0, xmm0, xmm2                    ; + k_0
+    vmovdqu     xmm2, [rdi + 496]                   ; k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; round 1
+    vmovdqu     xmm2, [rdi + 512]                   ; k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; round 2
+    vmovdqu     xmm2, [rdi + 528]                   ; k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; round 3
+    vmovdqu     xmm2, [rdi + 544]                   ; k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; round 4
+    vmovdqu     xmm2, [rdi + 560]                   ; k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; round 5
+    vmovdqu     xmm2, [rdi + 576]                   ; k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; round 6
+    vmovdqu     xmm2, [rdi + 592]                   ; k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; round 7
+    vmovdqu     xmm2, [rdi + 608]                   ; k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; round 8
+    vmovdqu     xmm2, [rdi + 624]                   ; k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; round 9
+    vmovdqu     xmm2, [rdi + 640]                   ; k_10
+    vaesenclast xmm0, xmm0, xmm2                    ; E_K(J_0)
 .short_reduce:
-    vpxor       xmm1, xmm3, xmm2                    ; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
-    vpxor       xmm2, xmm2, xmm5                    ; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm2, xmm3, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm5, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; as in memory
     vpxor       xmm0, xmm1, xmm0                    ; the tag
@@ -3420,42 +3789,39 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .long:
-    vpshufb     xmm0, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; E_K(J_0): k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_0
     vpxor       xmm0, xmm0, xmm3                    ; E_K(J_0): + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; E_K(J_0): k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_1
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; E_K(J_0): k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_2
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; E_K(J_0): k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_3
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; E_K(J_0): k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_4
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; E_K(J_0): k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; E_K(J_0): k_5
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; E_K(J_0): k_6
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; E_K(J_0): k_7
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; E_K(J_0): k_8
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; E_K(J_0): k_9
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; E_K(J_0): k_10
     vaesenclast xmm0, xmm0, xmm3                    ; E_K(J_0): last round
     vmovdqu     [rsp], xmm0                         ; E_K(J_0), put aside
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; the next counters
-    vpxor       xmm0, xmm1, [rdi + 112]             ; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 240]             ; U = A + C2
+    vpxor       xmm0, xmm1, [rdi + 144]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 304]             ; U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; T0·T1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
     vpxor       xmm0, xmm0, xmm1                    ; LO += S
     vpxor       xmm1, xmm3, xmm1                    ; HI += S
-    vpxor       xmm1, xmm1, [rdi + 368]             ; HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 464]             ; HI minus the key terms
     vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
     vpxor       xmm0, xmm0, xmm1                    ; + HI
@@ -3480,7 +3846,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm1, xmm1, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -3489,7 +3855,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
@@ -3498,7 +3864,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_2
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 2
@@ -3507,7 +3873,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 3
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 3
@@ -3516,7 +3882,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_4
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 4
@@ -3525,7 +3891,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 5
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 5
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 5
@@ -3534,7 +3900,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 6
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 6
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 6
@@ -3543,7 +3909,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_7
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 7
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 7
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 7
@@ -3552,7 +3918,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 8
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 8
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 8
@@ -3561,7 +3927,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm10, [rdi + 624]                  ; AES: k_9
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 9
@@ -3570,7 +3936,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm10, [rdi + 640]                  ; AES: k_10
     vpxor       xmm11, xmm10, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm11                   ; AES: last round: the other text
     vmovdqu     [r12], xmm1                         ; AES: written
@@ -3598,7 +3964,6 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     add         r9, 0x80                            ; next group
     cmp         rsi, 256
     jb          .rest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
@@ -3616,7 +3981,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm1, xmm1, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -3627,7 +3992,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
     vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vmovdqu     xmm11, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm11, [rdi + 496]                  ; AES: k_1
     vmovdqu     xmm12, [r12 + 48]                   ; C4·H^5: C, bytes as in memory
     vaesenc     xmm1, xmm1, xmm11                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 1
@@ -3641,25 +4006,25 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm13, xmm13, xmm14                 ; C5·H^4: S += it
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 1
-    vpxor       xmm11, xmm10, [rdi + 32]            ; C3·H^6: T = A + C1
-    vmovdqu     xmm14, [rdi + 416]                  ; AES: k_2
+    vpxor       xmm11, xmm10, [rdi + 64]            ; C3·H^6: T = A + C1
+    vmovdqu     xmm14, [rdi + 512]                  ; AES: k_2
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C3·H^6: T0·T1
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 2
-    vpxor       xmm15, xmm12, [rdi + 48]            ; C4·H^5: T = A + C1
+    vpxor       xmm15, xmm12, [rdi + 80]            ; C4·H^5: T = A + C1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 2
     vpxor       xmm11, xmm11, xmm15                 ; C5·H^4: LO += it
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 2
-    vpxor       xmm10, xmm10, [rdi + 160]           ; C3·H^6: U = A + C2
+    vpxor       xmm10, xmm10, [rdi + 224]           ; C3·H^6: U = A + C2
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 2
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C3·H^6: U0·U1
-    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 3
-    vpxor       xmm12, xmm12, [rdi + 176]           ; C4·H^5: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 240]           ; C4·H^5: U = A + C2
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 3
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C4·H^5: U0·U1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
@@ -3672,11 +4037,11 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
     vpclmulqdq  xmm14, xmm12, xmm12, 0x10           ; C5·H^4: A0·A1
-    vmovdqu     xmm15, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm15, [rdi + 544]                  ; AES: k_4
     vaesenc     xmm1, xmm1, xmm15                   ; AES: round 4
     vpxor       xmm13, xmm13, xmm14                 ; C6·H^3: S += it
     vaesenc     xmm3, xmm3, xmm15                   ; AES: round 4
-    vpxor       xmm14, xmm12, [rdi + 64]            ; C5·H^4: T = A + C1
+    vpxor       xmm14, xmm12, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 4
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 4
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C5·H^4: T0·T1
@@ -3684,10 +4049,10 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm11, xmm11, xmm14                 ; C6·H^3: LO += it
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 4
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 4
-    vpxor       xmm12, xmm12, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm9, xmm9, xmm15                   ; AES: round 4
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^4: U0·U1
-    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm14, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 5
     vpxor       xmm10, xmm10, xmm12                 ; C6·H^3: HI += it
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 5
@@ -3701,22 +4066,22 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 5
     vpxor       xmm13, xmm13, xmm15                 ; C7·H^2: S += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
-    vmovdqu     xmm14, [rdi + 480]                  ; AES: k_6
-    vpxor       xmm15, xmm12, [rdi + 80]            ; C6·H^3: T = A + C1
+    vmovdqu     xmm14, [rdi + 576]                  ; AES: k_6
+    vpxor       xmm15, xmm12, [rdi + 112]           ; C6·H^3: T = A + C1
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 6
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 6
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 6
     vpxor       xmm11, xmm11, xmm15                 ; C7·H^2: LO += it
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 6
-    vpxor       xmm12, xmm12, [rdi + 208]           ; C6·H^3: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 272]           ; C6·H^3: U = A + C2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 6
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 6
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 6
     vpxor       xmm10, xmm10, xmm12                 ; C7·H^2: HI += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 6
-    vmovdqu     xmm12, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm12, [rdi + 592]                  ; AES: k_7
     vmovdqu     xmm14, [r12 + 96]                   ; C7·H^2: C, bytes as in memory
     vaesenc     xmm1, xmm1, xmm12                   ; AES: round 7
     vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
@@ -3727,15 +4092,15 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm13, xmm13, xmm15                 ; C8·H^1: S += it
     vaesenc     xmm6, xmm6, xmm12                   ; AES: round 7
     vaesenc     xmm7, xmm7, xmm12                   ; AES: round 7
-    vpxor       xmm15, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm8, xmm8, xmm12                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm12                   ; AES: round 7
     vpclmulqdq  xmm12, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
-    vmovdqu     xmm15, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm15, [rdi + 608]                  ; AES: k_8
     vpxor       xmm11, xmm11, xmm12                 ; C8·H^1: LO += it
     vaesenc     xmm1, xmm1, xmm15                   ; AES: round 8
     vaesenc     xmm3, xmm3, xmm15                   ; AES: round 8
-    vpxor       xmm12, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vpxor       xmm12, xmm14, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 8
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C7·H^2: U0·U1
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 8
@@ -3746,13 +4111,13 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 8
     vaesenc     xmm9, xmm9, xmm15                   ; AES: round 8
     vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm14, [rdi + 624]                  ; AES: k_9
     vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; C8·H^1: A0·A1
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 9
     vpxor       xmm13, xmm13, xmm15                 ; C2·H^7: S += it
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 9
-    vpxor       xmm15, xmm12, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm12, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 9
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 9
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
@@ -3760,8 +4125,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm11, xmm11, xmm15                 ; C2·H^7: LO += it
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 9
-    vpxor       xmm12, xmm12, [rdi + 240]           ; C8·H^1: U = A + C2
-    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_10
+    vpxor       xmm12, xmm12, [rdi + 304]           ; C8·H^1: U = A + C2
+    vmovdqu     xmm14, [rdi + 640]                  ; AES: k_10
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C8·H^1: U0·U1
     vpxor       xmm15, xmm14, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm15                   ; AES: last round: the other text
@@ -3785,7 +4150,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm1, xmm14, [r9 + 64]              ; AES: k_Nr + text
     vpxor       xmm4, xmm13, xmm4                   ; C1·H^8: S += it
     vaesenclast xmm1, xmm6, xmm1                    ; AES: last round: the other text
-    vpxor       xmm5, xmm3, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 48]              ; C2·H^7: T = A + C1
     vmovdqu     [r12 + 192], xmm1                   ; AES: written
     vpxor       xmm1, xmm14, [r9 + 80]              ; AES: k_Nr + text
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C2·H^7: T0·T1
@@ -3793,7 +4158,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm5, xmm11, xmm5                   ; C1·H^8: LO += it
     vmovdqu     [r12 + 208], xmm1                   ; AES: written
     vpxor       xmm1, xmm14, [r9 + 96]              ; AES: k_Nr + text
-    vpxor       xmm3, xmm3, [rdi + 144]             ; C2·H^7: U = A + C2
+    vpxor       xmm3, xmm3, [rdi + 208]             ; C2·H^7: U = A + C2
     vaesenclast xmm1, xmm8, xmm1                    ; AES: last round: the other text
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: U0·U1
     vmovdqu     [r12 + 224], xmm1                   ; AES: written
@@ -3803,15 +4168,15 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vmovdqu     [r12 + 240], xmm1                   ; AES: written
     vpclmulqdq  xmm1, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vpxor       xmm1, xmm4, xmm1                    ; C1·H^8: S += it
-    vpxor       xmm4, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm4, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C1·H^8: T0·T1
     vpxor       xmm4, xmm5, xmm4                    ; C1·H^8: LO += it
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
     vpxor       xmm0, xmm3, xmm0                    ; C1·H^8: HI += it
     vpxor       xmm3, xmm4, xmm1                    ; reduce: LO += S
     vpxor       xmm0, xmm0, xmm1                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpshufd     xmm1, xmm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; reduce: + HI
     vpclmulqdq  xmm1, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
@@ -3825,15 +4190,16 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
 .rest:
     mov         r10, r12
     mov         r11, rsi
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x80
     jb          .fewer
     add         r12, 0x80
     sub         rsi, 0x80
 .fewer:
     vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x40
     jb          .under_4
     vpshufb     xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
@@ -3844,57 +4210,57 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpaddd      xmm6, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
     vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm7, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm7, [rdi + 640]                   ; AES: k_10
     vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
     vmovdqu     [r12], xmm3                         ; AES: written
@@ -3911,44 +4277,43 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     add         r12, 0x40
     sub         rsi, 0x40
 .under_4:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x20
     jb          .under_2
     vpshufb     xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm4, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm4, xmm4, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
-    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
-    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
-    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
-    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
-    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
-    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
-    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
-    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
-    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm5, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
-    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm5, [rdi + 640]                   ; AES: k_10
     vpxor       xmm6, xmm5, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
     vmovdqu     [r12], xmm3                         ; AES: written
@@ -3959,31 +4324,32 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     add         r12, 0x20
     sub         rsi, 0x20
 .under_2:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x10
     jb          .under_1
     vpshufb     xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vpxor       xmm4, xmm4, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
     vmovdqu     [r12], xmm3                         ; AES: written
@@ -3994,25 +4360,25 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     cmp         rsi, 0x00
     je          .written
     vpshufb     xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
-    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
-    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
-    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
-    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
-    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
-    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
-    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
-    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm2, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
-    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm2, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
     vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         rsi, 0x08
@@ -4027,7 +4393,6 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .padded                             ; AES
 .under8:
     cmp         rsi, 0x04
@@ -4064,7 +4429,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpor        xmm2, xmm2, xmm3                    ; AES
     vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
     vmovq       xmm1, rsi                           ; AES
@@ -4074,7 +4439,6 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rcx, rsi
     and         rcx, 0x08                           ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_8                           ; AES
     vmovq       [r12], xmm3                         ; AES: 8 of its bytes
@@ -4083,7 +4447,6 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
 .stored_8:
     mov         rcx, rsi
     and         rcx, 0x04                           ; AES
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_4                           ; AES
     vmovd       [r12], xmm3                         ; AES: 4 of its bytes
@@ -4092,7 +4455,6 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
 .stored_4:
     mov         rcx, rsi
     and         rcx, 0x02                           ; AES
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_2                           ; AES
     vpextrw     word [r12], xmm3, 0x00              ; AES: 2 of its bytes
@@ -4110,22 +4472,22 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     jb          .tail
     vmovdqu     xmm2, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm5, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm8, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
@@ -4134,8 +4496,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
     vmovdqu     xmm5, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
@@ -4144,8 +4506,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
     vmovdqu     xmm8, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 128]             ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
@@ -4154,8 +4516,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
     vmovdqu     xmm5, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
@@ -4164,8 +4526,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
     vmovdqu     xmm8, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
@@ -4175,8 +4537,8 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vmovdqu     xmm5, [r10]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm0, xmm5, xmm0                    ; C1·H^8: A = X + C
-    vpxor       xmm5, xmm0, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm5, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
@@ -4188,7 +4550,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm2, xmm0                    ; reduce: LO += S
     vpxor       xmm0, xmm3, xmm0                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm2, xmm0                    ; reduce: + HI
@@ -4196,26 +4558,26 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     add         r10, 0x80                           ; reduce
     sub         r11, 0x80                           ; reduce
 .tail:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .tag                                ; reduce
     lea         rcx, [r11 + 15]                     ; reduce
     and         rcx, -16                            ; reduce
-    lea         rdx, [rdi + 128]                    ; reduce
+    lea         rdx, [rdi + 160]                    ; reduce
     sub         rdx, rcx                            ; reduce: H^m
-    vmovdqu     xmm2, [rdx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [rdx + 320]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         r11, 0x10
     jae         .tail_first                         ; reduce
     vpxor       xmm3, xmm3, xmm3                    ; reduce
     vpxor       xmm4, xmm4, xmm4                    ; reduce
     vpxor       xmm5, xmm5, xmm5                    ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest                          ; reduce
 .tail_first:
     vmovdqu     xmm3, [r10]                         ; C·H^m: C, bytes as in memory
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm0, [rdx]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm0, [rdx + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm0, [rdx + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -4223,14 +4585,13 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     add         rdx, 0x10                           ; the next powers
     add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_after_block
 .tail_block:
     vmovdqu     xmm6, [r10]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [rdx + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -4249,7 +4610,7 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm1, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm1, xmm0, [rdx]                   ; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 128]             ; C·H: U = A + C2
+    vpxor       xmm6, xmm0, [rdx + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
@@ -4271,14 +4632,14 @@ gcm128_avx_winograd_clmul1_x8_short_seal:
     vmovq       xmm2, r8
     vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
     vpxor       xmm0, xmm0, xmm1                    ; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 112]             ; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; lengths: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; lengths: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; lengths: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; lengths: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; lengths: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
@@ -4360,14 +4721,14 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vmovdqu     xmm1, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -4377,7 +4738,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     cmp         rbp, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .iv_lengths
 .iv_short:
@@ -4427,14 +4788,14 @@ gcm128_avx_winograd_clmul1_x8_short_open:
 .iv_padded:
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -4443,26 +4804,26 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm1, rdx
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
     vpshufb     xmm0, xmm0, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; J_0
 .counter:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
     vpxor       xmm1, xmm1, xmm1
     cmp         r8, 0x00
     je          .text
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x10
     jb          .not_whole
     vmovdqu     xmm1, [rcx]                         ; AAD, its last block
@@ -4470,6 +4831,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     jmp         .text
 .not_whole:
     vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .block_under8
     vmovq       xmm1, [rcx]                         ; bytes 0..7
@@ -4494,6 +4856,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vmovq       xmm3, rcx
     vpsllq      xmm2, xmm2, xmm3                    ; into place
     vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_padded
 .block_under4:
     mov         rsi, r8
@@ -4529,29 +4892,30 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     sub         rbp, r12                            ; bytes before it
     lea         rdx, [rcx + rbp]                    ; the last block
     vpxor       xmm1, xmm1, xmm1
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x80
     jb          .aad_tail
 .aad_groups:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
     vmovdqu     xmm2, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm8, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
@@ -4560,8 +4924,8 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
     vmovdqu     xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
@@ -4570,8 +4934,8 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
     vmovdqu     xmm8, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 128]             ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
@@ -4580,8 +4944,8 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
     vmovdqu     xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
@@ -4590,8 +4954,8 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
     vmovdqu     xmm8, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
@@ -4601,8 +4965,8 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vmovdqu     xmm5, [rcx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm5, xmm1, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
@@ -4614,7 +4978,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
     vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
@@ -4625,15 +4989,13 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .aad_absorbed
     lea         rsi, [rbp + 15]
     and         rsi, -16
-    lea         r11, [rdi + 128]
+    lea         r11, [rdi + 160]
     sub         r11, rsi                            ; H^m
-    vmovdqu     xmm2, [r11 + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [r11 + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbp, 0x10
     jae         .aad_first
     vpxor       xmm3, xmm3, xmm3
@@ -4645,7 +5007,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm1, [r11]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [r11 + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm1, [r11 + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -4653,14 +5015,13 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     add         r11, 0x10                           ; the next powers
     add         rcx, 0x10                           ; the next blocks
     sub         rbp, 0x10
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .aad_after_block
 .aad_block:
     vmovdqu     xmm6, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [r11]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [r11 + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [r11 + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -4673,6 +5034,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     cmp         rbp, 0x10
     jae         .aad_block
 .aad_after_block:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .aad_reduce
 .aad_rest:
@@ -4690,6 +5052,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .aad_under4
     vmovd       xmm6, [rcx]                         ; bytes 0..3
@@ -4722,7 +5085,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm1, [r11]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [r11 + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm1, [r11 + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -4738,7 +5101,6 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_absorbed:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x10
     jb          .aad_last_not_whole
     vmovdqu     xmm2, [rdx]                         ; AAD, its last block
@@ -4758,8 +5120,10 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
-    jmp         short .aad_last_block_padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .aad_last_block_padded
 .aad_last_block_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x04
     jb          .aad_last_block_under4
     vmovd       xmm2, [rdx]                         ; bytes 0..3
@@ -4797,7 +5161,9 @@ gcm128_avx_winograd_clmul1_x8_short_open:
 .aad_last_added:
 .text:
     vpshufb     xmm2, xmm0, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter, last word first
-    cmp         r14, 0x61
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; the next counter
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x81
     jae         .long
     mov         rcx, r14
     shl         rcx, 0x03                           ; bits
@@ -4805,74 +5171,81 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     shl         r8, 0x03                            ; bits
     vmovq       xmm4, r8
     vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
+    lea         rcx, [r14 + 15]
+    and         rcx, -16
+    neg         rcx                                 ; -16·m
+    lea         rcx, [rdi + rcx + 128]              ; H^(m+2)
+    vmovdqu     xmm4, [rcx + 320]                   ; the key terms of H^(m+2) … H
+    vpxor       xmm5, xmm1, [rcx]                   ; S, lengths: T = A + C1
+    vpxor       xmm6, xmm1, [rcx + 160]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm7, xmm3, [rdi + 144]             ; S, lengths: T = A + C1
+    vpxor       xmm8, xmm3, [rdi + 304]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; S, lengths: S += it
+    vpxor       xmm3, xmm5, xmm7                    ; S, lengths: LO += it
+    vpxor       xmm5, xmm6, xmm8                    ; S, lengths: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x10
     jb          .short_under_block
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x11
     jae         .short_over_1
-    vmovdqu     xmm4, [r9]                          ; text
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vmovdqu     xmm6, [r9]                          ; text
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
+    vpxor       xmm2, xmm2, xmm7                    ; + k_0
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
+    vpxor       xmm8, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm8                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
+    vmovdqu     [r13], xmm2                         ; written
+    vpshufb     xmm2, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm7, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm7                    ; other text
-    vmovdqu     [r13], xmm2                         ; written
-    vpshufb     xmm2, xmm4, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_1:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x21
     jae         .short_over_2
     mov         rcx, r14
@@ -4880,100 +5253,83 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 320]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 64]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm1, xmm1, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm1, xmm1, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm1, xmm1, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm1, xmm1, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm1, xmm1, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm1, xmm1, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm1, xmm1, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm1, xmm1, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm1, xmm1, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm1, xmm1, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm7, xmm7, [r9]                    ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm7                    ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vmovdqu     xmm8, [rdi + 480]                   ; k_0
+    vpxor       xmm7, xmm7, xmm8                    ; + k_0
+    vpxor       xmm2, xmm2, xmm8                    ; + k_0
+    vpxor       xmm0, xmm0, xmm8                    ; + k_0
+    vmovdqu     xmm8, [rdi + 496]                   ; k_1
+    vaesenc     xmm7, xmm7, xmm8                    ; round 1
+    vaesenc     xmm2, xmm2, xmm8                    ; round 1
+    vaesenc     xmm0, xmm0, xmm8                    ; round 1
+    vmovdqu     xmm8, [rdi + 512]                   ; k_2
+    vaesenc     xmm7, xmm7, xmm8                    ; round 2
+    vaesenc     xmm2, xmm2, xmm8                    ; round 2
+    vaesenc     xmm0, xmm0, xmm8                    ; round 2
+    vmovdqu     xmm8, [rdi + 528]                   ; k_3
+    vaesenc     xmm7, xmm7, xmm8                    ; round 3
+    vaesenc     xmm2, xmm2, xmm8                    ; round 3
+    vaesenc     xmm0, xmm0, xmm8                    ; round 3
+    vmovdqu     xmm8, [rdi + 544]                   ; k_4
+    vaesenc     xmm7, xmm7, xmm8                    ; round 4
+    vaesenc     xmm2, xmm2, xmm8                    ; round 4
+    vaesenc     xmm0, xmm0, xmm8                    ; round 4
+    vmovdqu     xmm8, [rdi + 560]                   ; k_5
+    vaesenc     xmm7, xmm7, xmm8                    ; round 5
+    vaesenc     xmm2, xmm2, xmm8                    ; round 5
+    vaesenc     xmm0, xmm0, xmm8                    ; round 5
+    vmovdqu     xmm8, [rdi + 576]                   ; k_6
+    vaesenc     xmm7, xmm7, xmm8                    ; round 6
+    vaesenc     xmm2, xmm2, xmm8                    ; round 6
+    vaesenc     xmm0, xmm0, xmm8                    ; round 6
+    vmovdqu     xmm8, [rdi + 592]                   ; k_7
+    vaesenc     xmm7, xmm7, xmm8                    ; round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; round 7
+    vaesenc     xmm0, xmm0, xmm8                    ; round 7
+    vmovdqu     xmm8, [rdi + 608]                   ; k_8
+    vaesenc     xmm7, xmm7, xmm8                    ; round 8
+    vaesenc     xmm2, xmm2, xmm8                    ; round 8
+    vaesenc     xmm0, xmm0, xmm8                    ; round 8
+    vmovdqu     xmm8, [rdi + 624]                   ; k_9
+    vaesenc     xmm7, xmm7, xmm8                    ; round 9
+    vaesenc     xmm2, xmm2, xmm8                    ; round 9
+    vaesenc     xmm0, xmm0, xmm8                    ; round 9
+    vmovdqu     xmm8, [rdi + 640]                   ; k_10
+    vpxor       xmm9, xmm8, [r9]                    ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm9                    ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm6, xmm8, xmm6                    ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm8                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_over_2:
     cmp         r14, 0x31
@@ -4983,126 +5339,108 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 304]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 48]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vmovdqu     xmm7, [r9 + 16]                     ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm9, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm9                    ; + k_0
-    vpxor       xmm1, xmm1, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 480]                   ; k_0
     vpxor       xmm7, xmm7, xmm9                    ; + k_0
+    vpxor       xmm8, xmm8, xmm9                    ; + k_0
     vpxor       xmm2, xmm2, xmm9                    ; + k_0
-    vmovdqu     xmm9, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm9                    ; round 1
-    vaesenc     xmm1, xmm1, xmm9                    ; round 1
+    vpxor       xmm0, xmm0, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 496]                   ; k_1
     vaesenc     xmm7, xmm7, xmm9                    ; round 1
+    vaesenc     xmm8, xmm8, xmm9                    ; round 1
     vaesenc     xmm2, xmm2, xmm9                    ; round 1
-    vmovdqu     xmm9, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm9                    ; round 2
-    vaesenc     xmm1, xmm1, xmm9                    ; round 2
+    vaesenc     xmm0, xmm0, xmm9                    ; round 1
+    vmovdqu     xmm9, [rdi + 512]                   ; k_2
     vaesenc     xmm7, xmm7, xmm9                    ; round 2
+    vaesenc     xmm8, xmm8, xmm9                    ; round 2
     vaesenc     xmm2, xmm2, xmm9                    ; round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm9                    ; round 3
-    vaesenc     xmm1, xmm1, xmm9                    ; round 3
+    vaesenc     xmm0, xmm0, xmm9                    ; round 2
+    vmovdqu     xmm9, [rdi + 528]                   ; k_3
     vaesenc     xmm7, xmm7, xmm9                    ; round 3
+    vaesenc     xmm8, xmm8, xmm9                    ; round 3
     vaesenc     xmm2, xmm2, xmm9                    ; round 3
-    vmovdqu     xmm9, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm9                    ; round 4
-    vaesenc     xmm1, xmm1, xmm9                    ; round 4
+    vaesenc     xmm0, xmm0, xmm9                    ; round 3
+    vmovdqu     xmm9, [rdi + 544]                   ; k_4
     vaesenc     xmm7, xmm7, xmm9                    ; round 4
+    vaesenc     xmm8, xmm8, xmm9                    ; round 4
     vaesenc     xmm2, xmm2, xmm9                    ; round 4
-    vmovdqu     xmm9, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm9                    ; round 5
-    vaesenc     xmm1, xmm1, xmm9                    ; round 5
+    vaesenc     xmm0, xmm0, xmm9                    ; round 4
+    vmovdqu     xmm9, [rdi + 560]                   ; k_5
     vaesenc     xmm7, xmm7, xmm9                    ; round 5
+    vaesenc     xmm8, xmm8, xmm9                    ; round 5
     vaesenc     xmm2, xmm2, xmm9                    ; round 5
-    vmovdqu     xmm9, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm9                    ; round 6
-    vaesenc     xmm1, xmm1, xmm9                    ; round 6
+    vaesenc     xmm0, xmm0, xmm9                    ; round 5
+    vmovdqu     xmm9, [rdi + 576]                   ; k_6
     vaesenc     xmm7, xmm7, xmm9                    ; round 6
+    vaesenc     xmm8, xmm8, xmm9                    ; round 6
     vaesenc     xmm2, xmm2, xmm9                    ; round 6
-    vmovdqu     xmm9, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm9                    ; round 7
-    vaesenc     xmm1, xmm1, xmm9                    ; round 7
+    vaesenc     xmm0, xmm0, xmm9                    ; round 6
+    vmovdqu     xmm9, [rdi + 592]                   ; k_7
     vaesenc     xmm7, xmm7, xmm9                    ; round 7
+    vaesenc     xmm8, xmm8, xmm9                    ; round 7
     vaesenc     xmm2, xmm2, xmm9                    ; round 7
-    vmovdqu     xmm9, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm9                    ; round 8
-    vaesenc     xmm1, xmm1, xmm9                    ; round 8
+    vaesenc     xmm0, xmm0, xmm9                    ; round 7
+    vmovdqu     xmm9, [rdi + 608]                   ; k_8
     vaesenc     xmm7, xmm7, xmm9                    ; round 8
+    vaesenc     xmm8, xmm8, xmm9                    ; round 8
     vaesenc     xmm2, xmm2, xmm9                    ; round 8
-    vmovdqu     xmm9, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm9                    ; round 9
-    vaesenc     xmm1, xmm1, xmm9                    ; round 9
+    vaesenc     xmm0, xmm0, xmm9                    ; round 8
+    vmovdqu     xmm9, [rdi + 624]                   ; k_9
     vaesenc     xmm7, xmm7, xmm9                    ; round 9
+    vaesenc     xmm8, xmm8, xmm9                    ; round 9
     vaesenc     xmm2, xmm2, xmm9                    ; round 9
-    vmovdqu     xmm9, [rdi + 544]                   ; k_10
-    vpxor       xmm9, xmm9, [r9]                    ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm9                    ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm9                    ; round 9
+    vmovdqu     xmm9, [rdi + 640]                   ; k_10
+    vpxor       xmm10, xmm9, [r9]                   ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm10                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm9, [r9 + 16]               ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm6, xmm9, xmm6                    ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm9                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_over_3:
     cmp         r14, 0x41
@@ -5112,154 +5450,136 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 288]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 32]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vmovdqu     xmm7, [r9 + 16]                     ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vmovdqu     xmm7, [r9 + 32]                     ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm10, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm10                   ; + k_0
-    vpxor       xmm1, xmm1, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm10                   ; + k_0
+    vpxor       xmm8, xmm8, xmm10                   ; + k_0
     vpxor       xmm9, xmm9, xmm10                   ; + k_0
     vpxor       xmm2, xmm2, xmm10                   ; + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm10                   ; round 1
-    vaesenc     xmm1, xmm1, xmm10                   ; round 1
+    vpxor       xmm0, xmm0, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm10                   ; round 1
+    vaesenc     xmm8, xmm8, xmm10                   ; round 1
     vaesenc     xmm9, xmm9, xmm10                   ; round 1
     vaesenc     xmm2, xmm2, xmm10                   ; round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm10                   ; round 2
-    vaesenc     xmm1, xmm1, xmm10                   ; round 2
+    vaesenc     xmm0, xmm0, xmm10                   ; round 1
+    vmovdqu     xmm10, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm10                   ; round 2
+    vaesenc     xmm8, xmm8, xmm10                   ; round 2
     vaesenc     xmm9, xmm9, xmm10                   ; round 2
     vaesenc     xmm2, xmm2, xmm10                   ; round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm10                   ; round 3
-    vaesenc     xmm1, xmm1, xmm10                   ; round 3
+    vaesenc     xmm0, xmm0, xmm10                   ; round 2
+    vmovdqu     xmm10, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm10                   ; round 3
+    vaesenc     xmm8, xmm8, xmm10                   ; round 3
     vaesenc     xmm9, xmm9, xmm10                   ; round 3
     vaesenc     xmm2, xmm2, xmm10                   ; round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm10                   ; round 4
-    vaesenc     xmm1, xmm1, xmm10                   ; round 4
+    vaesenc     xmm0, xmm0, xmm10                   ; round 3
+    vmovdqu     xmm10, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm10                   ; round 4
+    vaesenc     xmm8, xmm8, xmm10                   ; round 4
     vaesenc     xmm9, xmm9, xmm10                   ; round 4
     vaesenc     xmm2, xmm2, xmm10                   ; round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm10                   ; round 5
-    vaesenc     xmm1, xmm1, xmm10                   ; round 5
+    vaesenc     xmm0, xmm0, xmm10                   ; round 4
+    vmovdqu     xmm10, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm10                   ; round 5
+    vaesenc     xmm8, xmm8, xmm10                   ; round 5
     vaesenc     xmm9, xmm9, xmm10                   ; round 5
     vaesenc     xmm2, xmm2, xmm10                   ; round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm10                   ; round 6
-    vaesenc     xmm1, xmm1, xmm10                   ; round 6
+    vaesenc     xmm0, xmm0, xmm10                   ; round 5
+    vmovdqu     xmm10, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm10                   ; round 6
+    vaesenc     xmm8, xmm8, xmm10                   ; round 6
     vaesenc     xmm9, xmm9, xmm10                   ; round 6
     vaesenc     xmm2, xmm2, xmm10                   ; round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm10                   ; round 7
-    vaesenc     xmm1, xmm1, xmm10                   ; round 7
+    vaesenc     xmm0, xmm0, xmm10                   ; round 6
+    vmovdqu     xmm10, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm10                   ; round 7
+    vaesenc     xmm8, xmm8, xmm10                   ; round 7
     vaesenc     xmm9, xmm9, xmm10                   ; round 7
     vaesenc     xmm2, xmm2, xmm10                   ; round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm10                   ; round 8
-    vaesenc     xmm1, xmm1, xmm10                   ; round 8
+    vaesenc     xmm0, xmm0, xmm10                   ; round 7
+    vmovdqu     xmm10, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm10                   ; round 8
+    vaesenc     xmm8, xmm8, xmm10                   ; round 8
     vaesenc     xmm9, xmm9, xmm10                   ; round 8
     vaesenc     xmm2, xmm2, xmm10                   ; round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm10                   ; round 9
-    vaesenc     xmm1, xmm1, xmm10                   ; round 9
+    vaesenc     xmm0, xmm0, xmm10                   ; round 8
+    vmovdqu     xmm10, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm10                   ; round 9
+    vaesenc     xmm8, xmm8, xmm10                   ; round 9
     vaesenc     xmm9, xmm9, xmm10                   ; round 9
     vaesenc     xmm2, xmm2, xmm10                   ; round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; k_10
-    vpxor       xmm10, xmm10, [r9]                  ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm10                   ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 32]               ; k_Nr + text
-    vaesenclast xmm1, xmm9, xmm1                    ; other text
-    vmovdqu     [r13 + 32], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm10                   ; round 9
+    vmovdqu     xmm10, [rdi + 640]                  ; k_10
+    vpxor       xmm11, xmm10, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm11                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm10, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm10, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm6, xmm10, xmm6                   ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm10                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_over_4:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x51
     jae         .short_over_5
@@ -5268,622 +5588,1004 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 272]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 16]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 144]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 16]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 32]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 48]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
     vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm11, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm11                   ; + k_0
-    vpxor       xmm1, xmm1, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm11                   ; + k_0
+    vpxor       xmm8, xmm8, xmm11                   ; + k_0
     vpxor       xmm9, xmm9, xmm11                   ; + k_0
     vpxor       xmm10, xmm10, xmm11                 ; + k_0
     vpxor       xmm2, xmm2, xmm11                   ; + k_0
-    vmovdqu     xmm11, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm11                   ; round 1
-    vaesenc     xmm1, xmm1, xmm11                   ; round 1
+    vpxor       xmm0, xmm0, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm11                   ; round 1
+    vaesenc     xmm8, xmm8, xmm11                   ; round 1
     vaesenc     xmm9, xmm9, xmm11                   ; round 1
     vaesenc     xmm10, xmm10, xmm11                 ; round 1
     vaesenc     xmm2, xmm2, xmm11                   ; round 1
-    vmovdqu     xmm11, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm11                   ; round 2
-    vaesenc     xmm1, xmm1, xmm11                   ; round 2
+    vaesenc     xmm0, xmm0, xmm11                   ; round 1
+    vmovdqu     xmm11, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm11                   ; round 2
+    vaesenc     xmm8, xmm8, xmm11                   ; round 2
     vaesenc     xmm9, xmm9, xmm11                   ; round 2
     vaesenc     xmm10, xmm10, xmm11                 ; round 2
     vaesenc     xmm2, xmm2, xmm11                   ; round 2
-    vmovdqu     xmm11, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm11                   ; round 3
-    vaesenc     xmm1, xmm1, xmm11                   ; round 3
+    vaesenc     xmm0, xmm0, xmm11                   ; round 2
+    vmovdqu     xmm11, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm11                   ; round 3
+    vaesenc     xmm8, xmm8, xmm11                   ; round 3
     vaesenc     xmm9, xmm9, xmm11                   ; round 3
     vaesenc     xmm10, xmm10, xmm11                 ; round 3
     vaesenc     xmm2, xmm2, xmm11                   ; round 3
-    vmovdqu     xmm11, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm11                   ; round 4
-    vaesenc     xmm1, xmm1, xmm11                   ; round 4
+    vaesenc     xmm0, xmm0, xmm11                   ; round 3
+    vmovdqu     xmm11, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm11                   ; round 4
+    vaesenc     xmm8, xmm8, xmm11                   ; round 4
     vaesenc     xmm9, xmm9, xmm11                   ; round 4
     vaesenc     xmm10, xmm10, xmm11                 ; round 4
     vaesenc     xmm2, xmm2, xmm11                   ; round 4
-    vmovdqu     xmm11, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm11                   ; round 5
-    vaesenc     xmm1, xmm1, xmm11                   ; round 5
+    vaesenc     xmm0, xmm0, xmm11                   ; round 4
+    vmovdqu     xmm11, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm11                   ; round 5
+    vaesenc     xmm8, xmm8, xmm11                   ; round 5
     vaesenc     xmm9, xmm9, xmm11                   ; round 5
     vaesenc     xmm10, xmm10, xmm11                 ; round 5
     vaesenc     xmm2, xmm2, xmm11                   ; round 5
-    vmovdqu     xmm11, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm11                   ; round 6
-    vaesenc     xmm1, xmm1, xmm11                   ; round 6
+    vaesenc     xmm0, xmm0, xmm11                   ; round 5
+    vmovdqu     xmm11, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm11                   ; round 6
+    vaesenc     xmm8, xmm8, xmm11                   ; round 6
     vaesenc     xmm9, xmm9, xmm11                   ; round 6
     vaesenc     xmm10, xmm10, xmm11                 ; round 6
     vaesenc     xmm2, xmm2, xmm11                   ; round 6
-    vmovdqu     xmm11, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm11                   ; round 7
-    vaesenc     xmm1, xmm1, xmm11                   ; round 7
+    vaesenc     xmm0, xmm0, xmm11                   ; round 6
+    vmovdqu     xmm11, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm11                   ; round 7
+    vaesenc     xmm8, xmm8, xmm11                   ; round 7
     vaesenc     xmm9, xmm9, xmm11                   ; round 7
     vaesenc     xmm10, xmm10, xmm11                 ; round 7
     vaesenc     xmm2, xmm2, xmm11                   ; round 7
-    vmovdqu     xmm11, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm11                   ; round 8
-    vaesenc     xmm1, xmm1, xmm11                   ; round 8
+    vaesenc     xmm0, xmm0, xmm11                   ; round 7
+    vmovdqu     xmm11, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm11                   ; round 8
+    vaesenc     xmm8, xmm8, xmm11                   ; round 8
     vaesenc     xmm9, xmm9, xmm11                   ; round 8
     vaesenc     xmm10, xmm10, xmm11                 ; round 8
     vaesenc     xmm2, xmm2, xmm11                   ; round 8
-    vmovdqu     xmm11, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm11                   ; round 9
-    vaesenc     xmm1, xmm1, xmm11                   ; round 9
+    vaesenc     xmm0, xmm0, xmm11                   ; round 8
+    vmovdqu     xmm11, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm11                   ; round 9
+    vaesenc     xmm8, xmm8, xmm11                   ; round 9
     vaesenc     xmm9, xmm9, xmm11                   ; round 9
     vaesenc     xmm10, xmm10, xmm11                 ; round 9
     vaesenc     xmm2, xmm2, xmm11                   ; round 9
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vpxor       xmm11, xmm11, [r9]                  ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm11                   ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 32]               ; k_Nr + text
-    vaesenclast xmm1, xmm9, xmm1                    ; other text
-    vmovdqu     [r13 + 32], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 48]               ; k_Nr + text
-    vaesenclast xmm1, xmm10, xmm1                   ; other text
-    vmovdqu     [r13 + 48], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm11                   ; round 9
+    vmovdqu     xmm11, [rdi + 640]                  ; k_10
+    vpxor       xmm12, xmm11, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm12                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm11, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm11, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm11, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm6, xmm11, xmm6                   ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm11                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_over_5:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x61
+    jae         .short_over_6
     mov         rcx, r14
     neg         rcx
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 256]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi]                   ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 128]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 16]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 144]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 16]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 32]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 48]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 64]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
     vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
     vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 64]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm12, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm12                   ; + k_0
-    vpxor       xmm1, xmm1, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm12                   ; + k_0
+    vpxor       xmm8, xmm8, xmm12                   ; + k_0
     vpxor       xmm9, xmm9, xmm12                   ; + k_0
     vpxor       xmm10, xmm10, xmm12                 ; + k_0
     vpxor       xmm11, xmm11, xmm12                 ; + k_0
     vpxor       xmm2, xmm2, xmm12                   ; + k_0
-    vmovdqu     xmm12, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm12                   ; round 1
-    vaesenc     xmm1, xmm1, xmm12                   ; round 1
+    vpxor       xmm0, xmm0, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm12                   ; round 1
+    vaesenc     xmm8, xmm8, xmm12                   ; round 1
     vaesenc     xmm9, xmm9, xmm12                   ; round 1
     vaesenc     xmm10, xmm10, xmm12                 ; round 1
     vaesenc     xmm11, xmm11, xmm12                 ; round 1
     vaesenc     xmm2, xmm2, xmm12                   ; round 1
-    vmovdqu     xmm12, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm12                   ; round 2
-    vaesenc     xmm1, xmm1, xmm12                   ; round 2
+    vaesenc     xmm0, xmm0, xmm12                   ; round 1
+    vmovdqu     xmm12, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm12                   ; round 2
+    vaesenc     xmm8, xmm8, xmm12                   ; round 2
     vaesenc     xmm9, xmm9, xmm12                   ; round 2
     vaesenc     xmm10, xmm10, xmm12                 ; round 2
     vaesenc     xmm11, xmm11, xmm12                 ; round 2
     vaesenc     xmm2, xmm2, xmm12                   ; round 2
-    vmovdqu     xmm12, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm12                   ; round 3
-    vaesenc     xmm1, xmm1, xmm12                   ; round 3
+    vaesenc     xmm0, xmm0, xmm12                   ; round 2
+    vmovdqu     xmm12, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm12                   ; round 3
+    vaesenc     xmm8, xmm8, xmm12                   ; round 3
     vaesenc     xmm9, xmm9, xmm12                   ; round 3
     vaesenc     xmm10, xmm10, xmm12                 ; round 3
     vaesenc     xmm11, xmm11, xmm12                 ; round 3
     vaesenc     xmm2, xmm2, xmm12                   ; round 3
-    vmovdqu     xmm12, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm12                   ; round 4
-    vaesenc     xmm1, xmm1, xmm12                   ; round 4
+    vaesenc     xmm0, xmm0, xmm12                   ; round 3
+    vmovdqu     xmm12, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm12                   ; round 4
+    vaesenc     xmm8, xmm8, xmm12                   ; round 4
     vaesenc     xmm9, xmm9, xmm12                   ; round 4
     vaesenc     xmm10, xmm10, xmm12                 ; round 4
     vaesenc     xmm11, xmm11, xmm12                 ; round 4
     vaesenc     xmm2, xmm2, xmm12                   ; round 4
-    vmovdqu     xmm12, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm12                   ; round 5
-    vaesenc     xmm1, xmm1, xmm12                   ; round 5
+    vaesenc     xmm0, xmm0, xmm12                   ; round 4
+    vmovdqu     xmm12, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm12                   ; round 5
+    vaesenc     xmm8, xmm8, xmm12                   ; round 5
     vaesenc     xmm9, xmm9, xmm12                   ; round 5
     vaesenc     xmm10, xmm10, xmm12                 ; round 5
     vaesenc     xmm11, xmm11, xmm12                 ; round 5
     vaesenc     xmm2, xmm2, xmm12                   ; round 5
-    vmovdqu     xmm12, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm12                   ; round 6
-    vaesenc     xmm1, xmm1, xmm12                   ; round 6
+    vaesenc     xmm0, xmm0, xmm12                   ; round 5
+    vmovdqu     xmm12, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm12                   ; round 6
+    vaesenc     xmm8, xmm8, xmm12                   ; round 6
     vaesenc     xmm9, xmm9, xmm12                   ; round 6
     vaesenc     xmm10, xmm10, xmm12                 ; round 6
     vaesenc     xmm11, xmm11, xmm12                 ; round 6
     vaesenc     xmm2, xmm2, xmm12                   ; round 6
-    vmovdqu     xmm12, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm12                   ; round 7
-    vaesenc     xmm1, xmm1, xmm12                   ; round 7
+    vaesenc     xmm0, xmm0, xmm12                   ; round 6
+    vmovdqu     xmm12, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm12                   ; round 7
+    vaesenc     xmm8, xmm8, xmm12                   ; round 7
     vaesenc     xmm9, xmm9, xmm12                   ; round 7
     vaesenc     xmm10, xmm10, xmm12                 ; round 7
     vaesenc     xmm11, xmm11, xmm12                 ; round 7
     vaesenc     xmm2, xmm2, xmm12                   ; round 7
-    vmovdqu     xmm12, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm12                   ; round 8
-    vaesenc     xmm1, xmm1, xmm12                   ; round 8
+    vaesenc     xmm0, xmm0, xmm12                   ; round 7
+    vmovdqu     xmm12, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm12                   ; round 8
+    vaesenc     xmm8, xmm8, xmm12                   ; round 8
     vaesenc     xmm9, xmm9, xmm12                   ; round 8
     vaesenc     xmm10, xmm10, xmm12                 ; round 8
     vaesenc     xmm11, xmm11, xmm12                 ; round 8
     vaesenc     xmm2, xmm2, xmm12                   ; round 8
-    vmovdqu     xmm12, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm12                   ; round 9
-    vaesenc     xmm1, xmm1, xmm12                   ; round 9
+    vaesenc     xmm0, xmm0, xmm12                   ; round 8
+    vmovdqu     xmm12, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm12                   ; round 9
+    vaesenc     xmm8, xmm8, xmm12                   ; round 9
     vaesenc     xmm9, xmm9, xmm12                   ; round 9
     vaesenc     xmm10, xmm10, xmm12                 ; round 9
     vaesenc     xmm11, xmm11, xmm12                 ; round 9
     vaesenc     xmm2, xmm2, xmm12                   ; round 9
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vpxor       xmm12, xmm12, [r9]                  ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm12                   ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 32]               ; k_Nr + text
-    vaesenclast xmm1, xmm9, xmm1                    ; other text
-    vmovdqu     [r13 + 32], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 48]               ; k_Nr + text
-    vaesenclast xmm1, xmm10, xmm1                   ; other text
-    vmovdqu     [r13 + 48], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vpxor       xmm1, xmm1, [r9 + 64]               ; k_Nr + text
-    vaesenclast xmm1, xmm11, xmm1                   ; other text
-    vmovdqu     [r13 + 64], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm12                   ; round 9
+    vmovdqu     xmm12, [rdi + 640]                  ; k_10
+    vpxor       xmm13, xmm12, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm13                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm12, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm12, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm12, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm7, xmm12, [r9 + 64]              ; k_Nr + text
+    vaesenclast xmm7, xmm11, xmm7                   ; other text
+    vmovdqu     [r13 + 64], xmm7                    ; written
+    vpxor       xmm6, xmm12, xmm6                   ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm12                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
+    jmp         .short_reduce
+.short_over_6:
+    cmp         r14, 0x71
+    jae         .short_over_7
+    mov         rcx, r14
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vmovdqu     xmm7, [r9]                          ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 64]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 80]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm13, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm13                   ; + k_0
+    vpxor       xmm8, xmm8, xmm13                   ; + k_0
+    vpxor       xmm9, xmm9, xmm13                   ; + k_0
+    vpxor       xmm10, xmm10, xmm13                 ; + k_0
+    vpxor       xmm11, xmm11, xmm13                 ; + k_0
+    vpxor       xmm12, xmm12, xmm13                 ; + k_0
+    vpxor       xmm2, xmm2, xmm13                   ; + k_0
+    vpxor       xmm0, xmm0, xmm13                   ; + k_0
+    vmovdqu     xmm13, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm13                   ; round 1
+    vaesenc     xmm8, xmm8, xmm13                   ; round 1
+    vaesenc     xmm9, xmm9, xmm13                   ; round 1
+    vaesenc     xmm10, xmm10, xmm13                 ; round 1
+    vaesenc     xmm11, xmm11, xmm13                 ; round 1
+    vaesenc     xmm12, xmm12, xmm13                 ; round 1
+    vaesenc     xmm2, xmm2, xmm13                   ; round 1
+    vaesenc     xmm0, xmm0, xmm13                   ; round 1
+    vmovdqu     xmm13, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm13                   ; round 2
+    vaesenc     xmm8, xmm8, xmm13                   ; round 2
+    vaesenc     xmm9, xmm9, xmm13                   ; round 2
+    vaesenc     xmm10, xmm10, xmm13                 ; round 2
+    vaesenc     xmm11, xmm11, xmm13                 ; round 2
+    vaesenc     xmm12, xmm12, xmm13                 ; round 2
+    vaesenc     xmm2, xmm2, xmm13                   ; round 2
+    vaesenc     xmm0, xmm0, xmm13                   ; round 2
+    vmovdqu     xmm13, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm13                   ; round 3
+    vaesenc     xmm8, xmm8, xmm13                   ; round 3
+    vaesenc     xmm9, xmm9, xmm13                   ; round 3
+    vaesenc     xmm10, xmm10, xmm13                 ; round 3
+    vaesenc     xmm11, xmm11, xmm13                 ; round 3
+    vaesenc     xmm12, xmm12, xmm13                 ; round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; round 3
+    vaesenc     xmm0, xmm0, xmm13                   ; round 3
+    vmovdqu     xmm13, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm13                   ; round 4
+    vaesenc     xmm8, xmm8, xmm13                   ; round 4
+    vaesenc     xmm9, xmm9, xmm13                   ; round 4
+    vaesenc     xmm10, xmm10, xmm13                 ; round 4
+    vaesenc     xmm11, xmm11, xmm13                 ; round 4
+    vaesenc     xmm12, xmm12, xmm13                 ; round 4
+    vaesenc     xmm2, xmm2, xmm13                   ; round 4
+    vaesenc     xmm0, xmm0, xmm13                   ; round 4
+    vmovdqu     xmm13, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm13                   ; round 5
+    vaesenc     xmm8, xmm8, xmm13                   ; round 5
+    vaesenc     xmm9, xmm9, xmm13                   ; round 5
+    vaesenc     xmm10, xmm10, xmm13                 ; round 5
+    vaesenc     xmm11, xmm11, xmm13                 ; round 5
+    vaesenc     xmm12, xmm12, xmm13                 ; round 5
+    vaesenc     xmm2, xmm2, xmm13                   ; round 5
+    vaesenc     xmm0, xmm0, xmm13                   ; round 5
+    vmovdqu     xmm13, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm13                   ; round 6
+    vaesenc     xmm8, xmm8, xmm13                   ; round 6
+    vaesenc     xmm9, xmm9, xmm13                   ; round 6
+    vaesenc     xmm10, xmm10, xmm13                 ; round 6
+    vaesenc     xmm11, xmm11, xmm13                 ; round 6
+    vaesenc     xmm12, xmm12, xmm13                 ; round 6
+    vaesenc     xmm2, xmm2, xmm13                   ; round 6
+    vaesenc     xmm0, xmm0, xmm13                   ; round 6
+    vmovdqu     xmm13, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm13                   ; round 7
+    vaesenc     xmm8, xmm8, xmm13                   ; round 7
+    vaesenc     xmm9, xmm9, xmm13                   ; round 7
+    vaesenc     xmm10, xmm10, xmm13                 ; round 7
+    vaesenc     xmm11, xmm11, xmm13                 ; round 7
+    vaesenc     xmm12, xmm12, xmm13                 ; round 7
+    vaesenc     xmm2, xmm2, xmm13                   ; round 7
+    vaesenc     xmm0, xmm0, xmm13                   ; round 7
+    vmovdqu     xmm13, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm13                   ; round 8
+    vaesenc     xmm8, xmm8, xmm13                   ; round 8
+    vaesenc     xmm9, xmm9, xmm13                   ; round 8
+    vaesenc     xmm10, xmm10, xmm13                 ; round 8
+    vaesenc     xmm11, xmm11, xmm13                 ; round 8
+    vaesenc     xmm12, xmm12, xmm13                 ; round 8
+    vaesenc     xmm2, xmm2, xmm13                   ; round 8
+    vaesenc     xmm0, xmm0, xmm13                   ; round 8
+    vmovdqu     xmm13, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm13                   ; round 9
+    vaesenc     xmm8, xmm8, xmm13                   ; round 9
+    vaesenc     xmm9, xmm9, xmm13                   ; round 9
+    vaesenc     xmm10, xmm10, xmm13                 ; round 9
+    vaesenc     xmm11, xmm11, xmm13                 ; round 9
+    vaesenc     xmm12, xmm12, xmm13                 ; round 9
+    vaesenc     xmm2, xmm2, xmm13                   ; round 9
+    vaesenc     xmm0, xmm0, xmm13                   ; round 9
+    vmovdqu     xmm13, [rdi + 640]                  ; k_10
+    vpxor       xmm14, xmm13, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm14                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm13, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 64]              ; k_Nr + text
+    vaesenclast xmm7, xmm11, xmm7                   ; other text
+    vmovdqu     [r13 + 64], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 80]              ; k_Nr + text
+    vaesenclast xmm7, xmm12, xmm7                   ; other text
+    vmovdqu     [r13 + 80], xmm7                    ; written
+    vpxor       xmm6, xmm13, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm13                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
+    jmp         .short_reduce
+.short_over_7:
+    mov         rcx, r14
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm128_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vmovdqu     xmm7, [r9]                          ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 16]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 64]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 80]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 96]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm13, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; 7 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm14, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm14                   ; + k_0
+    vpxor       xmm8, xmm8, xmm14                   ; + k_0
+    vpxor       xmm9, xmm9, xmm14                   ; + k_0
+    vpxor       xmm10, xmm10, xmm14                 ; + k_0
+    vpxor       xmm11, xmm11, xmm14                 ; + k_0
+    vpxor       xmm12, xmm12, xmm14                 ; + k_0
+    vpxor       xmm13, xmm13, xmm14                 ; + k_0
+    vpxor       xmm2, xmm2, xmm14                   ; + k_0
+    vpxor       xmm0, xmm0, xmm14                   ; + k_0
+    vmovdqu     xmm14, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm14                   ; round 1
+    vaesenc     xmm8, xmm8, xmm14                   ; round 1
+    vaesenc     xmm9, xmm9, xmm14                   ; round 1
+    vaesenc     xmm10, xmm10, xmm14                 ; round 1
+    vaesenc     xmm11, xmm11, xmm14                 ; round 1
+    vaesenc     xmm12, xmm12, xmm14                 ; round 1
+    vaesenc     xmm13, xmm13, xmm14                 ; round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; round 1
+    vaesenc     xmm0, xmm0, xmm14                   ; round 1
+    vmovdqu     xmm14, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm14                   ; round 2
+    vaesenc     xmm8, xmm8, xmm14                   ; round 2
+    vaesenc     xmm9, xmm9, xmm14                   ; round 2
+    vaesenc     xmm10, xmm10, xmm14                 ; round 2
+    vaesenc     xmm11, xmm11, xmm14                 ; round 2
+    vaesenc     xmm12, xmm12, xmm14                 ; round 2
+    vaesenc     xmm13, xmm13, xmm14                 ; round 2
+    vaesenc     xmm2, xmm2, xmm14                   ; round 2
+    vaesenc     xmm0, xmm0, xmm14                   ; round 2
+    vmovdqu     xmm14, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm14                   ; round 3
+    vaesenc     xmm8, xmm8, xmm14                   ; round 3
+    vaesenc     xmm9, xmm9, xmm14                   ; round 3
+    vaesenc     xmm10, xmm10, xmm14                 ; round 3
+    vaesenc     xmm11, xmm11, xmm14                 ; round 3
+    vaesenc     xmm12, xmm12, xmm14                 ; round 3
+    vaesenc     xmm13, xmm13, xmm14                 ; round 3
+    vaesenc     xmm2, xmm2, xmm14                   ; round 3
+    vaesenc     xmm0, xmm0, xmm14                   ; round 3
+    vmovdqu     xmm14, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm14                   ; round 4
+    vaesenc     xmm8, xmm8, xmm14                   ; round 4
+    vaesenc     xmm9, xmm9, xmm14                   ; round 4
+    vaesenc     xmm10, xmm10, xmm14                 ; round 4
+    vaesenc     xmm11, xmm11, xmm14                 ; round 4
+    vaesenc     xmm12, xmm12, xmm14                 ; round 4
+    vaesenc     xmm13, xmm13, xmm14                 ; round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; round 4
+    vaesenc     xmm0, xmm0, xmm14                   ; round 4
+    vmovdqu     xmm14, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm14                   ; round 5
+    vaesenc     xmm8, xmm8, xmm14                   ; round 5
+    vaesenc     xmm9, xmm9, xmm14                   ; round 5
+    vaesenc     xmm10, xmm10, xmm14                 ; round 5
+    vaesenc     xmm11, xmm11, xmm14                 ; round 5
+    vaesenc     xmm12, xmm12, xmm14                 ; round 5
+    vaesenc     xmm13, xmm13, xmm14                 ; round 5
+    vaesenc     xmm2, xmm2, xmm14                   ; round 5
+    vaesenc     xmm0, xmm0, xmm14                   ; round 5
+    vmovdqu     xmm14, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm14                   ; round 6
+    vaesenc     xmm8, xmm8, xmm14                   ; round 6
+    vaesenc     xmm9, xmm9, xmm14                   ; round 6
+    vaesenc     xmm10, xmm10, xmm14                 ; round 6
+    vaesenc     xmm11, xmm11, xmm14                 ; round 6
+    vaesenc     xmm12, xmm12, xmm14                 ; round 6
+    vaesenc     xmm13, xmm13, xmm14                 ; round 6
+    vaesenc     xmm2, xmm2, xmm14                   ; round 6
+    vaesenc     xmm0, xmm0, xmm14                   ; round 6
+    vmovdqu     xmm14, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm14                   ; round 7
+    vaesenc     xmm8, xmm8, xmm14                   ; round 7
+    vaesenc     xmm9, xmm9, xmm14                   ; round 7
+    vaesenc     xmm10, xmm10, xmm14                 ; round 7
+    vaesenc     xmm11, xmm11, xmm14                 ; round 7
+    vaesenc     xmm12, xmm12, xmm14                 ; round 7
+    vaesenc     xmm13, xmm13, xmm14                 ; round 7
+    vaesenc     xmm2, xmm2, xmm14                   ; round 7
+    vaesenc     xmm0, xmm0, xmm14                   ; round 7
+    vmovdqu     xmm14, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm14                   ; round 8
+    vaesenc     xmm8, xmm8, xmm14                   ; round 8
+    vaesenc     xmm9, xmm9, xmm14                   ; round 8
+    vaesenc     xmm10, xmm10, xmm14                 ; round 8
+    vaesenc     xmm11, xmm11, xmm14                 ; round 8
+    vaesenc     xmm12, xmm12, xmm14                 ; round 8
+    vaesenc     xmm13, xmm13, xmm14                 ; round 8
+    vaesenc     xmm2, xmm2, xmm14                   ; round 8
+    vaesenc     xmm0, xmm0, xmm14                   ; round 8
+    vmovdqu     xmm14, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm14                   ; round 9
+    vaesenc     xmm8, xmm8, xmm14                   ; round 9
+    vaesenc     xmm9, xmm9, xmm14                   ; round 9
+    vaesenc     xmm10, xmm10, xmm14                 ; round 9
+    vaesenc     xmm11, xmm11, xmm14                 ; round 9
+    vaesenc     xmm12, xmm12, xmm14                 ; round 9
+    vaesenc     xmm13, xmm13, xmm14                 ; round 9
+    vaesenc     xmm2, xmm2, xmm14                   ; round 9
+    vaesenc     xmm0, xmm0, xmm14                   ; round 9
+    vmovdqu     xmm14, [rdi + 640]                  ; k_10
+    vpxor       xmm15, xmm14, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm15                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm14, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 64]              ; k_Nr + text
+    vaesenclast xmm7, xmm11, xmm7                   ; other text
+    vmovdqu     [r13 + 64], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 80]              ; k_Nr + text
+    vaesenclast xmm7, xmm12, xmm7                   ; other text
+    vmovdqu     [r13 + 80], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 96]              ; k_Nr + text
+    vaesenclast xmm7, xmm13, xmm7                   ; other text
+    vmovdqu     [r13 + 96], xmm7                    ; written
+    vpxor       xmm6, xmm14, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm14                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_under_block:
     cmp         r14, 0x00
     je          .short_none
-    vpxor       xmm4, xmm4, xmm4
+    vpxor       xmm6, xmm6, xmm6
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x08
     jb          .short_under8
-    vmovq       xmm4, [r9]                          ; bytes 0..7
-    vmovq       xmm5, [r9 + r14 - 8]                ; the last 8 bytes
+    vmovq       xmm6, [r9]                          ; bytes 0..7
+    vmovq       xmm7, [r9 + r14 - 8]                ; the last 8 bytes
     mov         rcx, r14
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under8:
     cmp         r14, 0x04
     jb          .short_under4
-    vmovd       xmm4, [r9]                          ; bytes 0..3
-    vmovd       xmm5, [r9 + r14 - 4]                ; the last 4 bytes
+    vmovd       xmm6, [r9]                          ; bytes 0..3
+    vmovd       xmm7, [r9 + r14 - 4]                ; the last 4 bytes
     mov         rcx, r14
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under4:
     mov         rdx, r14
     shr         rdx, 0x01
     movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm4, rcx
+    vmovq       xmm6, rcx
     movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
-    vmovq       xmm5, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm6, rdx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vmovq       xmm8, rdx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     mov         rdx, r14
     sub         rdx, 0x01
     movzx       ecx, byte [r9 + rdx]                ; byte r - 1
-    vmovq       xmm6, rcx
+    vmovq       xmm8, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm7, rdx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vmovq       xmm9, rdx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     mov         ecx, 0x00                           ; no byte stays
-    vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm7
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .short_padded:
     lea         rcx, [rel gcm128_avx_winograd_clmul1_x8_short_ones]
     mov         rcx, r14
     neg         rcx                                 ; d - 16
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
+    vpxor       xmm2, xmm2, xmm7                    ; + k_0
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
+    vpxor       xmm8, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm8, xmm2, xmm8                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
+    vpshufb     xmm2, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vpxor       xmm7, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm9, xmm2, xmm7                    ; other text
-    vpshufb     xmm2, xmm4, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     mov         rdx, r13
     mov         rcx, r14
     and         rcx, 0x08
     cmp         rcx, 0x00
     je          .short_stored_8
-    vmovq       [rdx], xmm9                         ; 8 of its bytes
-    vpsrldq     xmm9, xmm9, 0x08                    ; the bytes after them
+    vmovq       [rdx], xmm8                         ; 8 of its bytes
+    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
     add         rdx, 0x08
 .short_stored_8:
     mov         rcx, r14
     and         rcx, 0x04
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_4
-    vmovd       [rdx], xmm9                         ; 4 of its bytes
-    vpsrldq     xmm9, xmm9, 0x04                    ; the bytes after them
+    vmovd       [rdx], xmm8                         ; 4 of its bytes
+    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
     add         rdx, 0x04
 .short_stored_4:
     mov         rcx, r14
     and         rcx, 0x02
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_2
-    vpextrw     word [rdx], xmm9, 0x00              ; 2 of its bytes
-    vpsrldq     xmm9, xmm9, 0x02                    ; the bytes after them
+    vpextrw     word [rdx], xmm8, 0x00              ; 2 of its bytes
+    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
     add         rdx, 0x02
 .short_stored_2:
     mov         rcx, r14
     and         rcx, 0x01
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_1
-    vpextrb     byte [rdx], xmm9, 0x00              ; 1 of its bytes
+    vpextrb     byte [rdx], xmm8, 0x00              ; 1 of its bytes
 .short_stored_1:
     jmp         .short_reduce
 .short_none:
-    vmovdqu     xmm5, [rdi + 352]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm2, xmm1, [rdi + 96]              ; T = A + C1
-    vpxor       xmm4, xmm1, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
-    vpxor       xmm6, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm7, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm2, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm1                    ; + k_0
-    vmovdqu     xmm1, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm1                    ; round 1
-    vmovdqu     xmm1, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm1                    ; round 2
-    vmovdqu     xmm1, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm1                    ; round 3
-    vmovdqu     xmm1, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm1                    ; round 4
-    vmovdqu     xmm1, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm1                    ; round 5
-    vmovdqu     xmm1, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm1                    ; round 6
-    vmovdqu     xmm1, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm1                    ; round 7
-    vmovdqu     xmm1, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm1                    ; round 8
-    vmovdqu     xmm1, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm1                    ; round 9
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vmovdqu     xmm2, [rdi + 480]                   ; k_0
+    vpxor       xmm0, xmm0, xmm2                    ; + k_0
+    vmovdqu     xmm2, [rdi + 496]                   ; k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; round 1
+    vmovdqu     xmm2, [rdi + 512]                   ; k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; round 2
+    vmovdqu     xmm2, [rdi + 528]                   ; k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; round 3
+    vmovdqu     xmm2, [rdi + 544]                   ; k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; round 4
+    vmovdqu     xmm2, [rdi + 560]                   ; k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; round 5
+    vmovdqu     xmm2, [rdi + 576]                   ; k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; round 6
+    vmovdqu     xmm2, [rdi + 592]                   ; k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; round 7
+    vmovdqu     xmm2, [rdi + 608]                   ; k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; round 8
+    vmovdqu     xmm2, [rdi + 624]                   ; k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; round 9
+    vmovdqu     xmm2, [rdi + 640]                   ; k_10
+    vaesenclast xmm0, xmm0, xmm2                    ; E_K(J_0)
 .short_reduce:
-    vpxor       xmm1, xmm3, xmm8                    ; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm8                    ; reduce: HI += S
-    vpxor       xmm2, xmm2, xmm5                    ; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm2, xmm3, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm5, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
     vpshufb     xmm1, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; as in memory
     vpxor       xmm0, xmm1, xmm0                    ; the tag
     jmp         .wanted
 .long:
-    vpshufb     xmm0, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; E_K(J_0): k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_0
     vpxor       xmm0, xmm0, xmm3                    ; E_K(J_0): + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; E_K(J_0): k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_1
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; E_K(J_0): k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_2
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; E_K(J_0): k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_3
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; E_K(J_0): k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_4
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; E_K(J_0): k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; E_K(J_0): k_5
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; E_K(J_0): k_6
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; E_K(J_0): k_7
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; E_K(J_0): k_8
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; E_K(J_0): k_9
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; E_K(J_0): k_10
     vaesenclast xmm0, xmm0, xmm3                    ; E_K(J_0): last round
     vmovdqu     [rsp], xmm0                         ; E_K(J_0), put aside
-    vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; the next counters
-    vpxor       xmm0, xmm1, [rdi + 112]             ; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 240]             ; U = A + C2
+    vpxor       xmm0, xmm1, [rdi + 144]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 304]             ; U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; T0·T1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
     vpxor       xmm0, xmm0, xmm1                    ; LO += S
     vpxor       xmm1, xmm3, xmm1                    ; HI += S
-    vpxor       xmm1, xmm1, [rdi + 368]             ; HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 464]             ; HI minus the key terms
     vpclmulqdq  xmm3, xmm0, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
     vpxor       xmm0, xmm0, xmm1                    ; + HI
     vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
     mov         r12, r14
     mov         rbp, r13
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x80
     jb          .rest
 .groups:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vmovdqu     xmm3, [r9 + 32]                     ; C3·H^6: C, bytes as in memory
@@ -5904,30 +6606,30 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm8, xmm8, xmm10                   ; C5·H^4: S += it
     vpshufb     xmm10, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm11, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_6]  ; AES: 6 blocks ahead
-    vpxor       xmm12, xmm3, [rdi + 32]             ; C3·H^6: T = A + C1
+    vpxor       xmm12, xmm3, [rdi + 64]             ; C3·H^6: T = A + C1
     vpshufb     xmm11, xmm11, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C3·H^6: T0·T1
     vpaddd      xmm13, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vpxor       xmm14, xmm6, [rdi + 48]             ; C4·H^5: T = A + C1
+    vpxor       xmm14, xmm6, [rdi + 80]             ; C4·H^5: T = A + C1
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C4·H^5: T0·T1
-    vmovdqu     xmm15, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm15, [rdi + 480]                  ; AES: k_0
     vpxor       xmm12, xmm12, xmm14                 ; C5·H^4: LO += it
     vpxor       xmm1, xmm1, xmm15                   ; AES: + k_0
-    vpxor       xmm3, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm3, [rdi + 224]             ; C3·H^6: U = A + C2
     vpxor       xmm4, xmm4, xmm15                   ; AES: + k_0
     vpxor       xmm5, xmm5, xmm15                   ; AES: + k_0
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: U0·U1
     vpxor       xmm7, xmm7, xmm15                   ; AES: + k_0
-    vpxor       xmm6, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm6, [rdi + 240]             ; C4·H^5: U = A + C2
     vpxor       xmm9, xmm9, xmm15                   ; AES: + k_0
     vpxor       xmm10, xmm10, xmm15                 ; AES: + k_0
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: U0·U1
     vpxor       xmm11, xmm11, xmm15                 ; AES: + k_0
     vpxor       xmm3, xmm3, xmm6                    ; C5·H^4: HI += it
     vpxor       xmm6, xmm13, xmm15                  ; AES: + k_0
-    vmovdqu     xmm13, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_1
     vmovdqu     xmm14, [r9 + 64]                    ; C5·H^4: C, bytes as in memory
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 1
     vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
@@ -5938,15 +6640,15 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm8, xmm8, xmm15                   ; C6·H^3: S += it
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 1
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 1
-    vpxor       xmm15, xmm14, [rdi + 64]            ; C5·H^4: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 1
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 1
     vpclmulqdq  xmm13, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
-    vmovdqu     xmm15, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm15, [rdi + 512]                  ; AES: k_2
     vpxor       xmm12, xmm12, xmm13                 ; C6·H^3: LO += it
     vaesenc     xmm1, xmm1, xmm15                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 2
-    vpxor       xmm13, xmm14, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm13, xmm14, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 2
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C5·H^4: U0·U1
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 2
@@ -5957,13 +6659,13 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm11, xmm11, xmm15                 ; AES: round 2
     vaesenc     xmm6, xmm6, xmm15                   ; AES: round 2
     vpshufb     xmm13, xmm13, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_3
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C6·H^3: A0·A1
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
     vpxor       xmm8, xmm8, xmm15                   ; C7·H^2: S += it
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
-    vpxor       xmm15, xmm13, [rdi + 80]            ; C6·H^3: T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 112]           ; C6·H^3: T = A + C1
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 3
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
@@ -5971,8 +6673,8 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm12, xmm12, xmm15                 ; C7·H^2: LO += it
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 3
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
-    vpxor       xmm13, xmm13, [rdi + 208]           ; C6·H^3: U = A + C2
-    vmovdqu     xmm14, [rdi + 448]                  ; AES: k_4
+    vpxor       xmm13, xmm13, [rdi + 272]           ; C6·H^3: U = A + C2
+    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_4
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 4
@@ -5987,22 +6689,22 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C7·H^2: A0·A1
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 4
     vpxor       xmm8, xmm8, xmm15                   ; C8·H^1: S += it
-    vmovdqu     xmm14, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm14, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 5
-    vpxor       xmm15, xmm13, [rdi + 96]            ; C7·H^2: T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 5
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 5
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 5
     vpxor       xmm12, xmm12, xmm15                 ; C8·H^1: LO += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 5
-    vpxor       xmm13, xmm13, [rdi + 224]           ; C7·H^2: U = A + C2
+    vpxor       xmm13, xmm13, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 5
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 5
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C7·H^2: U0·U1
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 5
     vpxor       xmm3, xmm3, xmm13                   ; C8·H^1: HI += it
-    vmovdqu     xmm13, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 6
     vmovdqu     xmm14, [r9 + 112]                   ; C8·H^1: C, bytes as in memory
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 6
@@ -6014,15 +6716,15 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 6
     vpxor       xmm8, xmm8, xmm15                   ; C2·H^7: S += it
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 6
-    vpxor       xmm15, xmm14, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 6
-    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm13, [rdi + 592]                  ; AES: k_7
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 7
     vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 7
     vaesenc     xmm5, xmm5, xmm13                   ; AES: round 7
-    vpxor       xmm14, xmm14, [rdi + 240]           ; C8·H^1: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 304]           ; C8·H^1: U = A + C2
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 7
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C8·H^1: U0·U1
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 7
@@ -6031,7 +6733,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 7
     vmovdqu     xmm14, [r9]                         ; C1·H^8: C, bytes as in memory
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 7
-    vmovdqu     xmm13, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm13, [rdi + 608]                  ; AES: k_8
     vpshufb     xmm14, xmm14, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 8
     vpxor       xmm0, xmm14, xmm0                   ; C1·H^8: A = X + C
@@ -6046,8 +6748,8 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 8
     vpxor       xmm8, xmm8, xmm15                   ; C1·H^8: S += it
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 8
-    vmovdqu     xmm13, [rdi + 528]                  ; AES: k_9
-    vpxor       xmm15, xmm14, [rdi + 16]            ; C2·H^7: T = A + C1
+    vmovdqu     xmm13, [rdi + 624]                  ; AES: k_9
+    vpxor       xmm15, xmm14, [rdi + 48]            ; C2·H^7: T = A + C1
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 9
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C2·H^7: T0·T1
@@ -6055,19 +6757,19 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm12, xmm12, xmm15                 ; C1·H^8: LO += it
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 9
-    vpxor       xmm14, xmm14, [rdi + 144]           ; C2·H^7: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 208]           ; C2·H^7: U = A + C2
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 9
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C2·H^7: U0·U1
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 9
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 9
     vpxor       xmm3, xmm3, xmm14                   ; C1·H^8: HI += it
-    vmovdqu     xmm13, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm13, [rdi + 640]                  ; AES: k_10
     vpclmulqdq  xmm14, xmm0, xmm0, 0x10             ; C1·H^8: A0·A1
     vpxor       xmm15, xmm13, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm15                   ; AES: last round: the other text
     vpxor       xmm8, xmm8, xmm14                   ; C1·H^8: S += it
     vmovdqu     [rbp], xmm1                         ; AES: written
-    vpxor       xmm1, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm1, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
     vpxor       xmm14, xmm13, [r9 + 16]             ; AES: k_Nr + text
     vaesenclast xmm4, xmm4, xmm14                   ; AES: last round: the other text
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: T0·T1
@@ -6075,7 +6777,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm1, xmm12, xmm1                   ; C1·H^8: LO += it
     vpxor       xmm4, xmm13, [r9 + 32]              ; AES: k_Nr + text
     vaesenclast xmm4, xmm5, xmm4                    ; AES: last round: the other text
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vmovdqu     [rbp + 32], xmm4                    ; AES: written
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
     vpxor       xmm4, xmm13, [r9 + 48]              ; AES: k_Nr + text
@@ -6088,7 +6790,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm0, xmm0, xmm8                    ; reduce: HI += S
     vmovdqu     [rbp + 64], xmm3                    ; AES: written
     vpxor       xmm3, xmm13, [r9 + 80]              ; AES: k_Nr + text
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vaesenclast xmm3, xmm10, xmm3                   ; AES: last round: the other text
     vpshufd     xmm4, xmm1, 0x4e                    ; reduce: (LO1, LO0)
     vmovdqu     [rbp + 80], xmm3                    ; AES: written
@@ -6107,7 +6809,6 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     cmp         r12, 0x80
     jae         .group
 .after_group:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .tag
 .rest:
@@ -6115,22 +6816,21 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     mov         rbx, r12
     lea         rcx, [rbx + 15]
     and         rcx, -16
-    lea         rdx, [rdi + 128]
+    lea         rdx, [rdi + 160]
     sub         rdx, rcx                            ; H^m
-    vmovdqu     xmm1, [rdx + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm1, [rdx + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
     vpxor       xmm4, xmm4, xmm4
     vpxor       xmm5, xmm5, xmm5
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest
 .tail_first:
     vmovdqu     xmm3, [rsi]                         ; C·H^m: C, bytes as in memory
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm0, [rdx]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm0, [rdx + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm0, [rdx + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -6144,7 +6844,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vmovdqu     xmm6, [rsi]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [rdx + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -6157,6 +6857,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     cmp         rbx, 0x10
     jae         .tail_block
 .tail_after_block:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
@@ -6172,6 +6873,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
     vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_padded
 .tail_under8:
     cmp         rbx, 0x04
@@ -6209,7 +6911,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpshufb     xmm6, xmm6, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm6, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm0, [rdx]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [rdx + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm0, [rdx + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -6227,7 +6929,6 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm1, xmm1, xmm1                    ; reduce
     cmp         r12, 0x00
     je          .written                            ; reduce
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x40
     jb          .under_4                            ; reduce
     vpshufb     xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
@@ -6238,57 +6939,57 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpaddd      xmm5, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm5, xmm5, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm6                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
-    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
-    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm6, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
-    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm6, [rdi + 640]                   ; AES: k_10
     vpxor       xmm7, xmm6, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm7                    ; AES: last round: the other text
     vmovdqu     [rbp], xmm1                         ; AES: written
@@ -6311,37 +7012,37 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpaddd      xmm3, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm3, xmm3, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm4                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vpxor       xmm5, xmm4, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm5                    ; AES: last round: the other text
     vmovdqu     [rbp], xmm1                         ; AES: written
@@ -6356,27 +7057,27 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     jb          .under_1
     vpshufb     xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vpxor       xmm3, xmm3, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm3                    ; AES: last round: the other text
     vmovdqu     [rbp], xmm1                         ; AES: written
@@ -6387,28 +7088,27 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     cmp         r12, 0x00
     je          .written
     vpshufb     xmm1, xmm2, [rel gcm128_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
-    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
-    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
-    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
-    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
-    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
-    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
-    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
-    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm2, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
-    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm2, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
     vpxor       xmm2, xmm2, xmm2                    ; AES
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x08
     jb          .under8                             ; AES
     vmovq       xmm2, [r9]                          ; AES: bytes 0..7
@@ -6421,6 +7121,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .padded                             ; AES
 .under8:
     cmp         r12, 0x04
@@ -6457,7 +7158,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpor        xmm2, xmm2, xmm3                    ; AES
     vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
     vmovq       xmm1, r12                           ; AES
@@ -6467,6 +7168,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rcx, r12
     and         rcx, 0x08                           ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_8                           ; AES
     vmovq       [rbp], xmm3                         ; AES: 8 of its bytes
@@ -6475,6 +7177,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
 .stored_8:
     mov         rcx, r12
     and         rcx, 0x04                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_4                           ; AES
     vmovd       [rbp], xmm3                         ; AES: 4 of its bytes
@@ -6483,6 +7186,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
 .stored_4:
     mov         rcx, r12
     and         rcx, 0x02                           ; AES
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_2                           ; AES
     vpextrw     word [rbp], xmm3, 0x00              ; AES: 2 of its bytes
@@ -6490,6 +7194,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     add         rbp, 0x02                           ; AES
 .stored_2:
     and         r12, 0x01                           ; AES
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x00
     je          .stored_1                           ; AES
     vpextrb     byte [rbp], xmm3, 0x00              ; AES: 1 of its bytes
@@ -6503,14 +7208,14 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vmovq       xmm2, r8
     vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
     vpxor       xmm0, xmm0, xmm1                    ; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 112]             ; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; lengths: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; lengths: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; lengths: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; lengths: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm128_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; lengths: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
@@ -6551,6 +7256,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
     vpshufd     xmm1, xmm0, 0x4e
     vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
@@ -6573,7 +7279,6 @@ gcm128_avx_winograd_clmul1_x8_short_open:
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_4
     vmovd       [r13], xmm0                         ; zeros
@@ -6581,6 +7286,7 @@ gcm128_avx_winograd_clmul1_x8_short_open:
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
     vpextrw     word [r13], xmm0, 0x00              ; zeros

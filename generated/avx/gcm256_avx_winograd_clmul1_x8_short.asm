@@ -13,8 +13,8 @@
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      257 instructions: clmul 25, load 23, other 125, shuffle 17, store 8, xor 59
 ;
-; ctx        624 bytes, at any address; best aligned to 16; written by init only
-;            16 bytes a power, H^8 first: C1 from byte 0, C2 from byte 128, R from byte 256; round keys from byte 384
+; ctx        720 bytes, at any address; best aligned to 16; written by init only
+;            16 bytes a power, H^10 first: C1 from byte 0, C2 from byte 160, R from byte 320; round keys from byte 480
 ;            It holds no address: a copy of its bytes is as good.
 ; key        32 bytes, any alignment
 ; counter, x 16 bytes, any alignment, byte order of SP 800-38D
@@ -73,7 +73,7 @@ gcm256_avx_winograd_clmul1_x8_short_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm256_avx_winograd_clmul1_x8_short_ones:
-    db 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+    db 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
 align 16
 gcm256_avx_winograd_clmul1_x8_short_positions:
     db 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
@@ -94,8 +94,8 @@ section .text
 
 ; void gcm256_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key)
 ;   fill ctx from the AES-256 key: round keys, table of H
-;   stack 0 bytes; writes xmm0-13, rax rdi
-;   secrets may remain in xmm1-13
+;   stack 0 bytes; writes xmm0-13, rax rcx
+;   secrets may remain in xmm0-13
 global gcm256_avx_winograd_clmul1_x8_short_init:function (gcm256_avx_winograd_clmul1_x8_short_init.end - gcm256_avx_winograd_clmul1_x8_short_init)
 align 32
 gcm256_avx_winograd_clmul1_x8_short_init:
@@ -103,8 +103,8 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vmovdqu     xmm0, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q]  ; fold_q
     vmovdqu     xmm1, [rsi]                         ; k_0
     vmovdqu     xmm2, [rsi + 16]                    ; k_1
-    vmovdqu     [rdi + 384], xmm1                   ; k_0
-    vmovdqu     [rdi + 400], xmm2                   ; k_1
+    vmovdqu     [rdi + 480], xmm1                   ; k_0
+    vmovdqu     [rdi + 496], xmm2                   ; k_1
     vaesenc     xmm3, xmm1, xmm2                    ; H: round 1
     vpshufb     xmm4, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
     vaesenclast xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_short_rcon_1]  ; SubWord + Rcon
@@ -113,7 +113,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm1, xmm1, xmm4                    ; the next words
-    vmovdqu     [rdi + 416], xmm1                   ; k_2
+    vmovdqu     [rdi + 512], xmm1                   ; k_2
     vaesenc     xmm3, xmm3, xmm1                    ; H: round 2
     vpshufb     xmm4, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_word_3]  ; w
     vpxor       xmm5, xmm5, xmm5
@@ -123,7 +123,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm5, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm5                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm4                    ; the next words
-    vmovdqu     [rdi + 432], xmm2                   ; k_3
+    vmovdqu     [rdi + 528], xmm2                   ; k_3
     vaesenc     xmm3, xmm3, xmm2                    ; H: round 3
     vmovdqu     xmm4, [rel gcm256_avx_winograd_clmul1_x8_short_rcon_1]  ; rcon_1
     vpsllq      xmm4, xmm4, 0x01                    ; Rcon
@@ -134,7 +134,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm1, xmm1, xmm5                    ; the next words
-    vmovdqu     [rdi + 448], xmm1                   ; k_4
+    vmovdqu     [rdi + 544], xmm1                   ; k_4
     vaesenc     xmm3, xmm3, xmm1                    ; H: round 4
     vpshufb     xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_word_3]  ; w
     vpxor       xmm6, xmm6, xmm6
@@ -144,7 +144,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm5                    ; the next words
-    vmovdqu     [rdi + 464], xmm2                   ; k_5
+    vmovdqu     [rdi + 560], xmm2                   ; k_5
     vaesenc     xmm3, xmm3, xmm2                    ; H: round 5
     vpsllq      xmm4, xmm4, 0x01                    ; Rcon
     vpshufb     xmm5, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -154,7 +154,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm1, xmm1, xmm5                    ; the next words
-    vmovdqu     [rdi + 480], xmm1                   ; k_6
+    vmovdqu     [rdi + 576], xmm1                   ; k_6
     vaesenc     xmm3, xmm3, xmm1                    ; H: round 6
     vpshufb     xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_word_3]  ; w
     vpxor       xmm6, xmm6, xmm6
@@ -164,7 +164,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm5                    ; the next words
-    vmovdqu     [rdi + 496], xmm2                   ; k_7
+    vmovdqu     [rdi + 592], xmm2                   ; k_7
     vaesenc     xmm3, xmm3, xmm2                    ; H: round 7
     vpsllq      xmm4, xmm4, 0x01                    ; Rcon
     vpshufb     xmm5, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -174,7 +174,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm1, xmm1, xmm5                    ; the next words
-    vmovdqu     [rdi + 512], xmm1                   ; k_8
+    vmovdqu     [rdi + 608], xmm1                   ; k_8
     vaesenc     xmm3, xmm3, xmm1                    ; H: round 8
     vpshufb     xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_word_3]  ; w
     vpxor       xmm6, xmm6, xmm6
@@ -184,7 +184,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm5                    ; the next words
-    vmovdqu     [rdi + 528], xmm2                   ; k_9
+    vmovdqu     [rdi + 624], xmm2                   ; k_9
     vaesenc     xmm3, xmm3, xmm2                    ; H: round 9
     vpsllq      xmm4, xmm4, 0x01                    ; Rcon
     vpshufb     xmm5, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -194,7 +194,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm1, xmm1, xmm5                    ; the next words
-    vmovdqu     [rdi + 544], xmm1                   ; k_10
+    vmovdqu     [rdi + 640], xmm1                   ; k_10
     vaesenc     xmm3, xmm3, xmm1                    ; H: round 10
     vpshufb     xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_word_3]  ; w
     vpxor       xmm6, xmm6, xmm6
@@ -204,7 +204,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm5                    ; the next words
-    vmovdqu     [rdi + 560], xmm2                   ; k_11
+    vmovdqu     [rdi + 656], xmm2                   ; k_11
     vaesenc     xmm3, xmm3, xmm2                    ; H: round 11
     vpsllq      xmm4, xmm4, 0x01                    ; Rcon
     vpshufb     xmm5, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -214,7 +214,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm1, xmm1, xmm5                    ; the next words
-    vmovdqu     [rdi + 576], xmm1                   ; k_12
+    vmovdqu     [rdi + 672], xmm1                   ; k_12
     vaesenc     xmm3, xmm3, xmm1                    ; H: round 12
     vpshufb     xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_word_3]  ; w
     vpxor       xmm6, xmm6, xmm6
@@ -224,7 +224,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm6, xmm2, 0x08
     vpxor       xmm2, xmm2, xmm6                    ; w_i + … + w_(i-3)
     vpxor       xmm2, xmm2, xmm5                    ; the next words
-    vmovdqu     [rdi + 592], xmm2                   ; k_13
+    vmovdqu     [rdi + 688], xmm2                   ; k_13
     vaesenc     xmm3, xmm3, xmm2                    ; H: round 13
     vpsllq      xmm4, xmm4, 0x01                    ; Rcon
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_rotated_word_3]  ; RotWord
@@ -234,7 +234,7 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpslldq     xmm4, xmm1, 0x08
     vpxor       xmm1, xmm1, xmm4                    ; w_i + … + w_(i-3)
     vpxor       xmm1, xmm1, xmm2                    ; the next words
-    vmovdqu     [rdi + 608], xmm1                   ; k_14
+    vmovdqu     [rdi + 704], xmm1                   ; k_14
     vaesenclast xmm1, xmm3, xmm1                    ; H = E_K(0)
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; H
     vpshufd     xmm2, xmm1, 0xff
@@ -256,10 +256,10 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm3, xmm3, 0x4e                    ; B_1: (LO1, LO0)
     vpxor       xmm3, xmm3, xmm4                    ; B_1: + HI
     vpxor       xmm3, xmm5, xmm3                    ; B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm2                   ; B_1: C1
-    vmovdqu     [rdi + 240], xmm1                   ; B_1: C2
+    vmovdqu     [rdi + 144], xmm2                   ; B_1: C1
+    vmovdqu     [rdi + 304], xmm1                   ; B_1: C2
     vmovdqa     xmm4, xmm3                          ; B_1: R
-    vmovdqu     [rdi + 368], xmm4                   ; B_1: R
+    vmovdqu     [rdi + 464], xmm4                   ; B_1: R
     vpxor       xmm5, xmm10, xmm2                   ; V_2 = V_1·B_1: T = A + C1
     vpxor       xmm6, xmm10, xmm1                   ; V_2 = V_1·B_1: U = A + C2
     vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_2 = V_1·B_1: A0·A1
@@ -283,10 +283,10 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm7, xmm7, 0x4e                    ; V_2 = V_1·B_1: (LO1, LO0)
     vpxor       xmm7, xmm7, xmm8                    ; V_2 = V_1·B_1: + HI
     vpxor       xmm7, xmm9, xmm7                    ; V_2 = V_1·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6                    ; V_2 = V_1·B_1: C1
-    vmovdqu     [rdi + 224], xmm5                   ; V_2 = V_1·B_1: C2
+    vmovdqu     [rdi + 128], xmm6                   ; V_2 = V_1·B_1: C1
+    vmovdqu     [rdi + 288], xmm5                   ; V_2 = V_1·B_1: C2
     vpxor       xmm4, xmm7, xmm4                    ; V_2 = V_1·B_1: R_i
-    vmovdqu     [rdi + 352], xmm4                   ; V_2 = V_1·B_1: R
+    vmovdqu     [rdi + 448], xmm4                   ; V_2 = V_1·B_1: R
     vpxor       xmm2, xmm11, xmm2                   ; V_3 = V_2·B_1: T = A + C1
     vpxor       xmm1, xmm11, xmm1                   ; V_3 = V_2·B_1: U = A + C2
     vpclmulqdq  xmm8, xmm11, xmm11, 0x10            ; V_3 = V_2·B_1: A0·A1
@@ -310,10 +310,10 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm3, xmm3, 0x4e                    ; V_3 = V_2·B_1: (LO1, LO0)
     vpxor       xmm3, xmm3, xmm8                    ; V_3 = V_2·B_1: + HI
     vpxor       xmm3, xmm9, xmm3                    ; V_3 = V_2·B_1: RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm2                    ; V_3 = V_2·B_1: C1
-    vmovdqu     [rdi + 208], xmm1                   ; V_3 = V_2·B_1: C2
+    vmovdqu     [rdi + 112], xmm2                   ; V_3 = V_2·B_1: C1
+    vmovdqu     [rdi + 272], xmm1                   ; V_3 = V_2·B_1: C2
     vpxor       xmm4, xmm3, xmm4                    ; V_3 = V_2·B_1: R_i
-    vmovdqu     [rdi + 336], xmm4                   ; V_3 = V_2·B_1: R
+    vmovdqu     [rdi + 432], xmm4                   ; V_3 = V_2·B_1: R
     vpxor       xmm1, xmm11, xmm6                   ; V_4 = V_2·B_2: T = A + C1
     vpxor       xmm2, xmm11, xmm5                   ; V_4 = V_2·B_2: U = A + C2
     vpclmulqdq  xmm3, xmm11, xmm11, 0x10            ; V_4 = V_2·B_2: A0·A1
@@ -337,13 +337,16 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm3, xmm3, 0x4e                    ; V_4 = V_2·B_2: (LO1, LO0)
     vpxor       xmm3, xmm3, xmm5                    ; V_4 = V_2·B_2: + HI
     vpxor       xmm3, xmm6, xmm3                    ; V_4 = V_2·B_2: RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm2                    ; V_4 = V_2·B_2: C1
-    vmovdqu     [rdi + 192], xmm1                   ; V_4 = V_2·B_2: C2
+    vmovdqu     [rdi + 96], xmm2                    ; V_4 = V_2·B_2: C1
+    vmovdqu     [rdi + 256], xmm1                   ; V_4 = V_2·B_2: C2
     vpxor       xmm4, xmm3, xmm4                    ; V_4 = V_2·B_2: R_i
-    vmovdqu     [rdi + 320], xmm4                   ; V_4 = V_2·B_2: R
-    mov         eax, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
+    vmovdqu     [rdi + 416], xmm4                   ; V_4 = V_2·B_2: R
+    mov         rax, rdi                            ; V_4 = V_2·B_2
+    mov         ecx, 0x01                           ; V_4 = V_2·B_2: rounds of s registers
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .round:
-    sub         rdi, 0x40                           ; V_4 = V_2·B_2
+    sub         rax, 0x40                           ; V_4 = V_2·B_2
     vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
     vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
     vpclmulqdq  xmm8, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
@@ -403,10 +406,10 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+1): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+1): RES = fold(LO) + HI
-    vmovdqu     [rdi + 112], xmm6                   ; entries of V_(i+1): C1
-    vmovdqu     [rdi + 240], xmm5                   ; entries of V_(i+1): C2
+    vmovdqu     [rax + 144], xmm6                   ; entries of V_(i+1): C1
+    vmovdqu     [rax + 304], xmm5                   ; entries of V_(i+1): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+1): R_i
-    vmovdqu     [rdi + 368], xmm4                   ; entries of V_(i+1): R
+    vmovdqu     [rax + 464], xmm4                   ; entries of V_(i+1): R
     vpclmulqdq  xmm5, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
     vpshufd     xmm6, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+2): fold B
@@ -418,10 +421,10 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+2): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+2): RES = fold(LO) + HI
-    vmovdqu     [rdi + 96], xmm6                    ; entries of V_(i+2): C1
-    vmovdqu     [rdi + 224], xmm5                   ; entries of V_(i+2): C2
+    vmovdqu     [rax + 128], xmm6                   ; entries of V_(i+2): C1
+    vmovdqu     [rax + 288], xmm5                   ; entries of V_(i+2): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+2): R_i
-    vmovdqu     [rdi + 352], xmm4                   ; entries of V_(i+2): R
+    vmovdqu     [rax + 448], xmm4                   ; entries of V_(i+2): R
     vpclmulqdq  xmm5, xmm12, xmm0, 0x10             ; entries of V_(i+3): B0·Q'
     vpshufd     xmm6, xmm12, 0x4e                   ; entries of V_(i+3): (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+3): fold B
@@ -433,10 +436,10 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+3): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+3): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+3): RES = fold(LO) + HI
-    vmovdqu     [rdi + 80], xmm6                    ; entries of V_(i+3): C1
-    vmovdqu     [rdi + 208], xmm5                   ; entries of V_(i+3): C2
+    vmovdqu     [rax + 112], xmm6                   ; entries of V_(i+3): C1
+    vmovdqu     [rax + 272], xmm5                   ; entries of V_(i+3): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+3): R_i
-    vmovdqu     [rdi + 336], xmm4                   ; entries of V_(i+3): R
+    vmovdqu     [rax + 432], xmm4                   ; entries of V_(i+3): R
     vpclmulqdq  xmm5, xmm7, xmm0, 0x10              ; entries of V_(i+4): B0·Q'
     vpshufd     xmm6, xmm7, 0x4e                    ; entries of V_(i+4): (B1, B0)
     vpxor       xmm5, xmm5, xmm6                    ; entries of V_(i+4): fold B
@@ -448,14 +451,68 @@ gcm256_avx_winograd_clmul1_x8_short_init:
     vpshufd     xmm8, xmm8, 0x4e                    ; entries of V_(i+4): (LO1, LO0)
     vpxor       xmm8, xmm8, xmm9                    ; entries of V_(i+4): + HI
     vpxor       xmm8, xmm13, xmm8                   ; entries of V_(i+4): RES = fold(LO) + HI
-    vmovdqu     [rdi + 64], xmm6                    ; entries of V_(i+4): C1
-    vmovdqu     [rdi + 192], xmm5                   ; entries of V_(i+4): C2
+    vmovdqu     [rax + 96], xmm6                    ; entries of V_(i+4): C1
+    vmovdqu     [rax + 256], xmm5                   ; entries of V_(i+4): C2
     vpxor       xmm4, xmm8, xmm4                    ; entries of V_(i+4): R_i
-    vmovdqu     [rdi + 320], xmm4                   ; entries of V_(i+4): R
-    sub         rax, 0x01
-    cmp         rax, 0x01
+    vmovdqu     [rax + 416], xmm4                   ; entries of V_(i+4): R
+    sub         rcx, 0x01
+    cmp         rcx, 0x01
     jae         .round
 .after_round:
+    vpxor       xmm5, xmm10, xmm2                   ; V_(i+1) = V_(i+1-s)·B_sL: T = A + C1
+    vpxor       xmm6, xmm10, xmm1                   ; V_(i+1) = V_(i+1-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm7, xmm10, xmm10, 0x10            ; V_(i+1) = V_(i+1-s)·B_sL: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: U0·U1
+    vpxor       xmm5, xmm5, xmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: LO += S
+    vpxor       xmm6, xmm6, xmm7                    ; V_(i+1) = V_(i+1-s)·B_sL: HI += S
+    vpxor       xmm6, xmm6, xmm3                    ; V_(i+1) = V_(i+1-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm7, xmm5, xmm0, 0x10              ; V_(i+1) = V_(i+1-s)·B_sL: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; V_(i+1) = V_(i+1-s)·B_sL: (LO1, LO0)
+    vpxor       xmm5, xmm5, xmm6                    ; V_(i+1) = V_(i+1-s)·B_sL: + HI
+    vpxor       xmm10, xmm7, xmm5                   ; V_(i+1) = V_(i+1-s)·B_sL: RES = fold(LO) + HI
+    vpxor       xmm2, xmm11, xmm2                   ; V_(i+2) = V_(i+2-s)·B_sL: T = A + C1
+    vpxor       xmm1, xmm11, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: U = A + C2
+    vpclmulqdq  xmm5, xmm11, xmm11, 0x10            ; V_(i+2) = V_(i+2-s)·B_sL: A0·A1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: T0·T1
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: U0·U1
+    vpxor       xmm2, xmm2, xmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: LO += S
+    vpxor       xmm1, xmm1, xmm5                    ; V_(i+2) = V_(i+2-s)·B_sL: HI += S
+    vpxor       xmm1, xmm1, xmm3                    ; V_(i+2) = V_(i+2-s)·B_sL: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, xmm0, 0x10              ; V_(i+2) = V_(i+2-s)·B_sL: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; V_(i+2) = V_(i+2-s)·B_sL: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; V_(i+2) = V_(i+2-s)·B_sL: + HI
+    vpxor       xmm11, xmm3, xmm1                   ; V_(i+2) = V_(i+2-s)·B_sL: RES = fold(LO) + HI
+    vpclmulqdq  xmm1, xmm10, xmm0, 0x10             ; entries of V_(i+1): B0·Q'
+    vpshufd     xmm2, xmm10, 0x4e                   ; entries of V_(i+1): (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; entries of V_(i+1): fold B
+    vpunpcklqdq xmm2, xmm10, xmm1                   ; entries of V_(i+1): C1
+    vpunpckhqdq xmm1, xmm10, xmm1                   ; entries of V_(i+1): C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_(i+1): C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; entries of V_(i+1): C2[0]·C2[1]
+    vpclmulqdq  xmm6, xmm3, xmm0, 0x10              ; entries of V_(i+1): LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_(i+1): (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; entries of V_(i+1): + HI
+    vpxor       xmm3, xmm6, xmm3                    ; entries of V_(i+1): RES = fold(LO) + HI
+    vmovdqu     [rdi + 16], xmm2                    ; entries of V_(i+1): C1
+    vmovdqu     [rdi + 176], xmm1                   ; entries of V_(i+1): C2
+    vpxor       xmm4, xmm3, xmm4                    ; entries of V_(i+1): R_i
+    vmovdqu     [rdi + 336], xmm4                   ; entries of V_(i+1): R
+    vpclmulqdq  xmm1, xmm11, xmm0, 0x10             ; entries of V_(i+2): B0·Q'
+    vpshufd     xmm2, xmm11, 0x4e                   ; entries of V_(i+2): (B1, B0)
+    vpxor       xmm1, xmm1, xmm2                    ; entries of V_(i+2): fold B
+    vpunpcklqdq xmm2, xmm11, xmm1                   ; entries of V_(i+2): C1
+    vpunpckhqdq xmm1, xmm11, xmm1                   ; entries of V_(i+2): C2
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; entries of V_(i+2): C1[0]·C1[1]
+    vpclmulqdq  xmm5, xmm1, xmm1, 0x10              ; entries of V_(i+2): C2[0]·C2[1]
+    vpclmulqdq  xmm0, xmm3, xmm0, 0x10              ; entries of V_(i+2): LO0·Q'
+    vpshufd     xmm3, xmm3, 0x4e                    ; entries of V_(i+2): (LO1, LO0)
+    vpxor       xmm3, xmm3, xmm5                    ; entries of V_(i+2): + HI
+    vpxor       xmm0, xmm0, xmm3                    ; entries of V_(i+2): RES = fold(LO) + HI
+    vmovdqu     [rdi], xmm2                         ; entries of V_(i+2): C1
+    vmovdqu     [rdi + 160], xmm1                   ; entries of V_(i+2): C2
+    vpxor       xmm4, xmm0, xmm4                    ; entries of V_(i+2): R_i
+    vmovdqu     [rdi + 320], xmm4                   ; entries of V_(i+2): R
     ret
 .end:
 
@@ -493,7 +550,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpaddd      xmm9, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -502,7 +559,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
@@ -511,7 +568,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_2
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 2
@@ -520,7 +577,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 3
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 3
@@ -529,7 +586,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_4
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 4
@@ -538,7 +595,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 5
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 5
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 5
@@ -547,7 +604,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 6
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 6
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 6
@@ -556,7 +613,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_7
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 7
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 7
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 7
@@ -565,7 +622,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 8
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 8
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 8
@@ -574,7 +631,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm10, [rdi + 624]                  ; AES: k_9
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 9
@@ -583,7 +640,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm10, [rdi + 640]                  ; AES: k_10
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 10
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 10
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 10
@@ -592,7 +649,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 10
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 10
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 10
-    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_11
+    vmovdqu     xmm10, [rdi + 656]                  ; AES: k_11
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 11
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 11
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 11
@@ -601,7 +658,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 11
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 11
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 11
-    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_12
+    vmovdqu     xmm10, [rdi + 672]                  ; AES: k_12
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 12
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 12
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 12
@@ -610,7 +667,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 12
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 12
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 12
-    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_13
+    vmovdqu     xmm10, [rdi + 688]                  ; AES: k_13
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 13
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 13
@@ -619,7 +676,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 13
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 13
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 13
-    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_14
+    vmovdqu     xmm10, [rdi + 704]                  ; AES: k_14
     vpxor       xmm11, xmm10, [rcx]                 ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm11                   ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -647,6 +704,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     add         rcx, 0x80                           ; next group
     cmp         r9, 256
     jb          .rest
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
@@ -664,7 +722,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpaddd      xmm9, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm2, xmm2, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -673,7 +731,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm2, xmm2, xmm10                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
@@ -685,7 +743,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
     vmovdqu     xmm10, [r8 + 48]                    ; C4·H^5: C, bytes as in memory
-    vmovdqu     xmm12, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm12, [rdi + 512]                  ; AES: k_2
     vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
     vaesenc     xmm2, xmm2, xmm12                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm12                   ; AES: round 2
@@ -698,13 +756,13 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm13, xmm13, xmm14                 ; C5·H^4: S += it
     vaesenc     xmm8, xmm8, xmm12                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm12                   ; AES: round 2
-    vpxor       xmm12, xmm11, [rdi + 32]            ; C3·H^6: T = A + C1
-    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vpxor       xmm12, xmm11, [rdi + 64]            ; C3·H^6: T = A + C1
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 3
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C3·H^6: T0·T1
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
-    vpxor       xmm15, xmm10, [rdi + 48]            ; C4·H^5: T = A + C1
+    vpxor       xmm15, xmm10, [rdi + 80]            ; C4·H^5: T = A + C1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
@@ -712,21 +770,21 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 3
     vpxor       xmm12, xmm12, xmm15                 ; C5·H^4: LO += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
-    vmovdqu     xmm14, [rdi + 448]                  ; AES: k_4
-    vpxor       xmm11, xmm11, [rdi + 160]           ; C3·H^6: U = A + C2
+    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_4
+    vpxor       xmm11, xmm11, [rdi + 224]           ; C3·H^6: U = A + C2
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 4
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C3·H^6: U0·U1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 4
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 4
-    vpxor       xmm10, xmm10, [rdi + 176]           ; C4·H^5: U = A + C2
+    vpxor       xmm10, xmm10, [rdi + 240]           ; C4·H^5: U = A + C2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 4
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 4
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C4·H^5: U0·U1
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 4
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 4
     vpxor       xmm10, xmm11, xmm10                 ; C5·H^4: HI += it
-    vmovdqu     xmm11, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm11, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm2, xmm2, xmm11                   ; AES: round 5
     vmovdqu     xmm14, [r8 + 64]                    ; C5·H^4: C, bytes as in memory
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 5
@@ -739,8 +797,8 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 5
     vpxor       xmm13, xmm13, xmm15                 ; C6·H^3: S += it
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 5
-    vmovdqu     xmm11, [rdi + 480]                  ; AES: k_6
-    vpxor       xmm15, xmm14, [rdi + 64]            ; C5·H^4: T = A + C1
+    vmovdqu     xmm11, [rdi + 576]                  ; AES: k_6
+    vpxor       xmm15, xmm14, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm2, xmm2, xmm11                   ; AES: round 6
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 6
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
@@ -749,11 +807,11 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm12, xmm12, xmm15                 ; C6·H^3: LO += it
     vaesenc     xmm6, xmm6, xmm11                   ; AES: round 6
     vaesenc     xmm7, xmm7, xmm11                   ; AES: round 6
-    vpxor       xmm14, xmm14, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 6
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C5·H^4: U0·U1
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 6
-    vmovdqu     xmm11, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm11, [rdi + 592]                  ; AES: k_7
     vpxor       xmm10, xmm10, xmm14                 ; C6·H^3: HI += it
     vaesenc     xmm2, xmm2, xmm11                   ; AES: round 7
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 7
@@ -767,9 +825,9 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 7
     vpxor       xmm11, xmm13, xmm15                 ; C7·H^2: S += it
-    vmovdqu     xmm13, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm13, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 8
-    vpxor       xmm15, xmm14, [rdi + 80]            ; C6·H^3: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 112]           ; C6·H^3: T = A + C1
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 8
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 8
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
@@ -778,9 +836,9 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm12, xmm12, xmm15                 ; C7·H^2: LO += it
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 8
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 8
-    vpxor       xmm14, xmm14, [rdi + 208]           ; C6·H^3: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 272]           ; C6·H^3: U = A + C2
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 8
-    vmovdqu     xmm13, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm13, [rdi + 624]                  ; AES: k_9
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
@@ -794,12 +852,12 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 9
     vpclmulqdq  xmm13, xmm14, xmm14, 0x10           ; C7·H^2: A0·A1
-    vmovdqu     xmm15, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm15, [rdi + 640]                  ; AES: k_10
     vaesenc     xmm2, xmm2, xmm15                   ; AES: round 10
     vpxor       xmm11, xmm11, xmm13                 ; C8·H^1: S += it
     vaesenc     xmm3, xmm3, xmm15                   ; AES: round 10
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 10
-    vpxor       xmm13, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vpxor       xmm13, xmm14, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 10
     vaesenc     xmm6, xmm6, xmm15                   ; AES: round 10
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C7·H^2: T0·T1
@@ -807,8 +865,8 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 10
     vpxor       xmm12, xmm12, xmm13                 ; C8·H^1: LO += it
     vaesenc     xmm9, xmm9, xmm15                   ; AES: round 10
-    vmovdqu     xmm13, [rdi + 560]                  ; AES: k_11
-    vpxor       xmm14, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vmovdqu     xmm13, [rdi + 656]                  ; AES: k_11
+    vpxor       xmm14, xmm14, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 11
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 11
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C7·H^2: U0·U1
@@ -821,23 +879,23 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 11
     vpshufb     xmm14, xmm14, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 11
-    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_12
+    vmovdqu     xmm13, [rdi + 672]                  ; AES: k_12
     vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C8·H^1: A0·A1
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 12
     vpxor       xmm11, xmm11, xmm15                 ; C2·H^7: S += it
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 12
     vaesenc     xmm5, xmm5, xmm13                   ; AES: round 12
-    vpxor       xmm15, xmm14, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 12
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 12
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 12
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 12
     vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
-    vmovdqu     xmm13, [rdi + 592]                  ; AES: k_13
+    vmovdqu     xmm13, [rdi + 688]                  ; AES: k_13
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 13
-    vpxor       xmm14, xmm14, [rdi + 240]           ; C8·H^1: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 304]           ; C8·H^1: U = A + C2
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 13
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 13
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C8·H^1: U0·U1
@@ -848,7 +906,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 13
     vmovdqu     xmm14, [r8]                         ; C1·H^8: C, bytes as in memory
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 13
-    vmovdqu     xmm13, [rdi + 608]                  ; AES: k_14
+    vmovdqu     xmm13, [rdi + 704]                  ; AES: k_14
     vpshufb     xmm14, xmm14, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm15, xmm13, [rcx]                 ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
@@ -867,7 +925,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm4, xmm11, xmm4                   ; C1·H^8: S += it
     vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
     vmovdqu     [r8 + 176], xmm3                    ; AES: written
-    vpxor       xmm3, xmm2, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm3, xmm2, [rdi + 48]              ; C2·H^7: T = A + C1
     vpxor       xmm5, xmm13, [rcx + 64]             ; AES: k_Nr + text
     vaesenclast xmm5, xmm6, xmm5                    ; AES: last round: the other text
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: T0·T1
@@ -876,7 +934,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm3, xmm12, xmm3                   ; C1·H^8: LO += it
     vaesenclast xmm5, xmm7, xmm5                    ; AES: last round: the other text
     vmovdqu     [r8 + 208], xmm5                    ; AES: written
-    vpxor       xmm2, xmm2, [rdi + 144]             ; C2·H^7: U = A + C2
+    vpxor       xmm2, xmm2, [rdi + 208]             ; C2·H^7: U = A + C2
     vpxor       xmm5, xmm13, [rcx + 96]             ; AES: k_Nr + text
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C2·H^7: U0·U1
     vaesenclast xmm5, xmm8, xmm5                    ; AES: last round: the other text
@@ -887,15 +945,15 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpclmulqdq  xmm6, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vmovdqu     [r8 + 240], xmm5                    ; AES: written
     vpxor       xmm4, xmm4, xmm6                    ; C1·H^8: S += it
-    vpxor       xmm5, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm5, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpxor       xmm3, xmm3, xmm5                    ; C1·H^8: LO += it
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
     vpxor       xmm0, xmm2, xmm0                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm3, xmm4                    ; reduce: LO += S
     vpxor       xmm0, xmm0, xmm4                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpshufd     xmm3, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
     vpclmulqdq  xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
@@ -915,9 +973,9 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     sub         r9, 0x80
 .fewer:
     vpxor       xmm2, xmm2, xmm2
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x40
     jb          .under_4
     vpshufb     xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
@@ -928,77 +986,77 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpaddd      xmm6, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
     vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm7, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm7, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 10
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 10
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 10
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm7, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 11
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 11
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 11
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm7, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 12
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 12
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 12
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm7, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 13
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 13
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 13
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm7, [rdi + 704]                   ; AES: k_14
     vpxor       xmm8, xmm7, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
     vmovdqu     [r8], xmm3                          ; AES: written
@@ -1021,49 +1079,49 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpaddd      xmm4, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
-    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
-    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
-    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
-    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
-    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
-    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
-    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
-    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
-    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm5, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
-    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm5, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 10
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 10
-    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm5, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 11
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 11
-    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm5, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 12
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 12
-    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm5, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 13
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 13
-    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm5, [rdi + 704]                   ; AES: k_14
     vpxor       xmm6, xmm5, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
     vmovdqu     [r8], xmm3                          ; AES: written
@@ -1074,39 +1132,40 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     add         r8, 0x20
     sub         r9, 0x20
 .under_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x10
     jb          .under_1
     vpshufb     xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
-    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm4, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
-    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
-    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm4, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
-    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm4, [rdi + 704]                   ; AES: k_14
     vpxor       xmm4, xmm4, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
     vmovdqu     [r8], xmm3                          ; AES: written
@@ -1114,37 +1173,36 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     add         r8, 0x10
     sub         r9, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 10
-    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 11
-    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm3, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 12
-    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm3, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 13
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
     vpxor       xmm3, xmm3, xmm3                    ; AES
@@ -1162,6 +1220,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpunpcklqdq xmm3, xmm3, xmm4                    ; AES: C_last, zero-padded
     jmp         .padded                             ; AES
 .under8:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x04
     jb          .under4                             ; AES
     vmovd       xmm3, [rcx]                         ; AES: bytes 0..3
@@ -1196,7 +1255,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpor        xmm3, xmm3, xmm4                    ; AES
     vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm4, [rdi + 704]                   ; AES: k_14
     vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
     vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
     vmovq       xmm2, r9                            ; AES
@@ -1214,7 +1273,6 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
 .stored_8:
     mov         rax, r9
     and         rax, 0x04                           ; AES
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .stored_4                           ; AES
     vmovd       [r8], xmm4                          ; AES: 4 of its bytes
@@ -1223,7 +1281,6 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
 .stored_4:
     mov         rax, r9
     and         rax, 0x02                           ; AES
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .stored_2                           ; AES
     vpextrw     word [r8], xmm4, 0x00               ; AES: 2 of its bytes
@@ -1240,22 +1297,22 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     jb          .tail
     vmovdqu     xmm3, [r11 + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm4, xmm3, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm5, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm4, xmm3, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm5, xmm3, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm6, [r11 + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm7, xmm6, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm9, [r11 + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm10, xmm9, [rdi + 64]             ; C5·H^4: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm10, xmm9, [rdi + 96]             ; C5·H^4: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C5·H^4: U0·U1
@@ -1264,8 +1321,8 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm8                    ; C5·H^4: HI += it
     vmovdqu     xmm6, [r11 + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm7, xmm6, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C6·H^3: U0·U1
@@ -1274,8 +1331,8 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm11                   ; C6·H^3: HI += it
     vmovdqu     xmm9, [r11 + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm10, xmm9, [rdi + 96]             ; C7·H^2: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm10, xmm9, [rdi + 128]            ; C7·H^2: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C7·H^2: U0·U1
@@ -1284,8 +1341,8 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm8                    ; C7·H^2: HI += it
     vmovdqu     xmm6, [r11 + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm7, xmm6, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C8·H^1: U0·U1
@@ -1294,8 +1351,8 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm5, xmm5, xmm11                   ; C8·H^1: HI += it
     vmovdqu     xmm9, [r11 + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm10, xmm9, [rdi + 16]             ; C2·H^7: T = A + C1
-    vpxor       xmm11, xmm9, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm10, xmm9, [rdi + 48]             ; C2·H^7: T = A + C1
+    vpxor       xmm11, xmm9, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C2·H^7: U0·U1
@@ -1305,8 +1362,8 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vmovdqu     xmm6, [r11]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm0, xmm6, xmm0                    ; C1·H^8: A = X + C
-    vpxor       xmm6, xmm0, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm7, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm6, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm7, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C1·H^8: U0·U1
@@ -1318,7 +1375,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpxor       xmm4, xmm5, xmm7                    ; C1·H^8: HI += it
     vpxor       xmm3, xmm3, xmm0                    ; reduce: LO += S
     vpxor       xmm0, xmm4, xmm0                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm4, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm3, xmm3, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
@@ -1326,14 +1383,13 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     add         r11, 0x80                           ; reduce
     sub         rbx, 0x80                           ; reduce
 .tail:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .store                              ; reduce
     lea         rax, [rbx + 15]                     ; reduce
     and         rax, -16                            ; reduce
-    lea         rcx, [rdi + 128]                    ; reduce
+    lea         rcx, [rdi + 160]                    ; reduce
     sub         rcx, rax                            ; reduce: H^m
-    vmovdqu     xmm3, [rcx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    vmovdqu     xmm3, [rcx + 320]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .tail_first                         ; reduce
     vpxor       xmm4, xmm4, xmm4                    ; reduce
@@ -1345,7 +1401,7 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm4, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm5, xmm0, [rcx]                   ; C·H^m: T = A + C1
-    vpxor       xmm6, xmm0, [rcx + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm6, xmm0, [rcx + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm4, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^m: U0·U1
@@ -1353,14 +1409,13 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     add         rcx, 0x10                           ; the next powers
     add         r11, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .tail_after_block
 .tail_block:
     vmovdqu     xmm7, [r11]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm8, xmm7, [rcx]                   ; C·H^i: T = A + C1
-    vpxor       xmm9, xmm7, [rcx + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm9, xmm7, [rcx + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C·H^i: U0·U1
@@ -1373,13 +1428,14 @@ gcm256_avx_winograd_clmul1_x8_short_encrypt:
     cmp         rbx, 0x10
     jae         .tail_block
 .tail_after_block:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm2, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm2, xmm0, [rcx]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [rcx + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm0, [rcx + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -1423,8 +1479,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     cmp         r9, 0x80
     jb          .rest
 .groups:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vmovdqu     xmm3, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
@@ -1448,12 +1503,12 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm9, xmm9, xmm11                   ; C5·H^4: S += it
     vpaddd      xmm11, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vpxor       xmm13, xmm3, [rdi + 32]             ; C3·H^6: T = A + C1
+    vpxor       xmm13, xmm3, [rdi + 64]             ; C3·H^6: T = A + C1
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C3·H^6: T0·T1
-    vmovdqu     xmm14, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm14, [rdi + 480]                  ; AES: k_0
     vpxor       xmm2, xmm2, xmm14                   ; AES: + k_0
-    vpxor       xmm15, xmm6, [rdi + 48]             ; C4·H^5: T = A + C1
+    vpxor       xmm15, xmm6, [rdi + 80]             ; C4·H^5: T = A + C1
     vpxor       xmm4, xmm4, xmm14                   ; AES: + k_0
     vpxor       xmm5, xmm5, xmm14                   ; AES: + k_0
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
@@ -1461,13 +1516,13 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm13, xmm13, xmm15                 ; C5·H^4: LO += it
     vpxor       xmm8, xmm8, xmm14                   ; AES: + k_0
     vpxor       xmm10, xmm10, xmm14                 ; AES: + k_0
-    vpxor       xmm3, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm3, [rdi + 224]             ; C3·H^6: U = A + C2
     vpxor       xmm12, xmm12, xmm14                 ; AES: + k_0
     vpxor       xmm11, xmm11, xmm14                 ; AES: + k_0
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: U0·U1
-    vmovdqu     xmm14, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm14, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 1
-    vpxor       xmm6, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm6, [rdi + 240]             ; C4·H^5: U = A + C2
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: U0·U1
@@ -1478,7 +1533,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm10, xmm12, xmm14                 ; AES: round 1
     vmovdqu     xmm12, [rcx + 64]                   ; C5·H^4: C, bytes as in memory
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 1
-    vmovdqu     xmm14, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm14, [rdi + 512]                  ; AES: k_2
     vpshufb     xmm12, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
@@ -1488,16 +1543,16 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm9, xmm9, xmm15                   ; C6·H^3: S += it
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 2
-    vpxor       xmm15, xmm12, [rdi + 64]            ; C5·H^4: T = A + C1
+    vpxor       xmm15, xmm12, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 2
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 2
     vpclmulqdq  xmm14, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
-    vmovdqu     xmm15, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm15, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm2, xmm2, xmm15                   ; AES: round 3
     vpxor       xmm13, xmm13, xmm14                 ; C6·H^3: LO += it
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 3
-    vpxor       xmm12, xmm12, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 3
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 3
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^4: U0·U1
@@ -1505,7 +1560,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm10, xmm10, xmm15                 ; AES: round 3
     vpxor       xmm3, xmm3, xmm12                   ; C6·H^3: HI += it
     vaesenc     xmm11, xmm11, xmm15                 ; AES: round 3
-    vmovdqu     xmm12, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm12, [rdi + 544]                  ; AES: k_4
     vmovdqu     xmm14, [rcx + 80]                   ; C6·H^3: C, bytes as in memory
     vaesenc     xmm2, xmm2, xmm12                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm12                   ; AES: round 4
@@ -1518,22 +1573,22 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm9, xmm9, xmm15                   ; C7·H^2: S += it
     vaesenc     xmm10, xmm10, xmm12                 ; AES: round 4
     vaesenc     xmm11, xmm11, xmm12                 ; AES: round 4
-    vpxor       xmm12, xmm14, [rdi + 80]            ; C6·H^3: T = A + C1
-    vmovdqu     xmm15, [rdi + 464]                  ; AES: k_5
+    vpxor       xmm12, xmm14, [rdi + 112]           ; C6·H^3: T = A + C1
+    vmovdqu     xmm15, [rdi + 560]                  ; AES: k_5
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C6·H^3: T0·T1
     vaesenc     xmm2, xmm2, xmm15                   ; AES: round 5
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 5
     vpxor       xmm12, xmm13, xmm12                 ; C7·H^2: LO += it
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 5
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 5
-    vpxor       xmm13, xmm14, [rdi + 208]           ; C6·H^3: U = A + C2
+    vpxor       xmm13, xmm14, [rdi + 272]           ; C6·H^3: U = A + C2
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 5
     vaesenc     xmm6, xmm6, xmm15                   ; AES: round 5
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm10, xmm10, xmm15                 ; AES: round 5
     vaesenc     xmm11, xmm11, xmm15                 ; AES: round 5
     vpxor       xmm3, xmm3, xmm13                   ; C7·H^2: HI += it
-    vmovdqu     xmm13, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 6
     vmovdqu     xmm14, [rcx + 96]                   ; C7·H^2: C, bytes as in memory
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 6
@@ -1546,8 +1601,8 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 6
     vpxor       xmm9, xmm9, xmm15                   ; C8·H^1: S += it
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 6
-    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_7
-    vpxor       xmm15, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vmovdqu     xmm13, [rdi + 592]                  ; AES: k_7
+    vpxor       xmm15, xmm14, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 7
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 7
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
@@ -1556,11 +1611,11 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm12, xmm12, xmm15                 ; C8·H^1: LO += it
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 7
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 7
-    vpxor       xmm14, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 7
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 7
     vpclmulqdq  xmm13, xmm14, xmm14, 0x10           ; C7·H^2: U0·U1
-    vmovdqu     xmm14, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm14, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 8
     vpxor       xmm3, xmm3, xmm13                   ; C8·H^1: HI += it
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 8
@@ -1573,11 +1628,11 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 8
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C8·H^1: A0·A1
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 8
-    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm14, [rdi + 624]                  ; AES: k_9
     vpxor       xmm9, xmm9, xmm15                   ; C2·H^7: S += it
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 9
-    vpxor       xmm15, xmm13, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 9
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 9
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
@@ -1585,9 +1640,9 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 9
     vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 9
-    vpxor       xmm13, xmm13, [rdi + 240]           ; C8·H^1: U = A + C2
+    vpxor       xmm13, xmm13, [rdi + 304]           ; C8·H^1: U = A + C2
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 9
-    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm14, [rdi + 640]                  ; AES: k_10
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C8·H^1: U0·U1
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 10
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 10
@@ -1601,7 +1656,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 10
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 10
     vpxor       xmm0, xmm13, xmm0                   ; C1·H^8: A = X + C
-    vmovdqu     xmm13, [rdi + 560]                  ; AES: k_11
+    vmovdqu     xmm13, [rdi + 656]                  ; AES: k_11
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 11
     vmovdqu     xmm14, [rcx + 16]                   ; C2·H^7: C, bytes as in memory
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 11
@@ -1614,8 +1669,8 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 11
     vpxor       xmm9, xmm9, xmm15                   ; C1·H^8: S += it
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 11
-    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_12
-    vpxor       xmm15, xmm14, [rdi + 16]            ; C2·H^7: T = A + C1
+    vmovdqu     xmm13, [rdi + 672]                  ; AES: k_12
+    vpxor       xmm15, xmm14, [rdi + 48]            ; C2·H^7: T = A + C1
     vaesenc     xmm2, xmm2, xmm13                   ; AES: round 12
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 12
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C2·H^7: T0·T1
@@ -1624,11 +1679,11 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm12, xmm12, xmm15                 ; C1·H^8: LO += it
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 12
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 12
-    vpxor       xmm14, xmm14, [rdi + 144]           ; C2·H^7: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 208]           ; C2·H^7: U = A + C2
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 12
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 12
     vpclmulqdq  xmm13, xmm14, xmm14, 0x10           ; C2·H^7: U0·U1
-    vmovdqu     xmm14, [rdi + 592]                  ; AES: k_13
+    vmovdqu     xmm14, [rdi + 688]                  ; AES: k_13
     vaesenc     xmm2, xmm2, xmm14                   ; AES: round 13
     vpxor       xmm3, xmm3, xmm13                   ; C1·H^8: HI += it
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 13
@@ -1639,15 +1694,15 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm9, xmm9, xmm13                   ; C1·H^8: S += it
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 13
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 13
-    vpxor       xmm13, xmm0, [rdi]                  ; C1·H^8: T = A + C1
+    vpxor       xmm13, xmm0, [rdi + 32]             ; C1·H^8: T = A + C1
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 13
-    vmovdqu     xmm14, [rdi + 608]                  ; AES: k_14
+    vmovdqu     xmm14, [rdi + 704]                  ; AES: k_14
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C1·H^8: T0·T1
     vpxor       xmm15, xmm14, [rcx]                 ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm15                   ; AES: last round: the other text
     vpxor       xmm12, xmm12, xmm13                 ; C1·H^8: LO += it
     vmovdqu     [r8], xmm2                          ; AES: written
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpxor       xmm2, xmm14, [rcx + 16]             ; AES: k_Nr + text
     vaesenclast xmm2, xmm4, xmm2                    ; AES: last round: the other text
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
@@ -1662,7 +1717,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpxor       xmm0, xmm0, xmm9                    ; reduce: HI += S
     vmovdqu     [r8 + 48], xmm3                     ; AES: written
     vpxor       xmm3, xmm14, [rcx + 64]             ; AES: k_Nr + text
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vaesenclast xmm3, xmm8, xmm3                    ; AES: last round: the other text
     vmovdqu     [r8 + 64], xmm3                     ; AES: written
     vpshufd     xmm3, xmm2, 0x4e                    ; reduce: (LO1, LO0)
@@ -1691,9 +1746,9 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     mov         rbp, r9
     lea         rax, [rbp + 15]
     and         rax, -16
-    lea         r10, [rdi + 128]
+    lea         r10, [rdi + 160]
     sub         r10, rax                            ; H^m
-    vmovdqu     xmm2, [r10 + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [r10 + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbp, 0x10
     jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
@@ -1705,7 +1760,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm0, [r10]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm0, [r10 + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm0, [r10 + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -1720,7 +1775,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vmovdqu     xmm6, [r11]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [r10 + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [r10 + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -1785,7 +1840,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm6, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm0, [r10]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [r10 + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm0, [r10 + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -1814,77 +1869,77 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpaddd      xmm5, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm6                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
-    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
-    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm6, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
-    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm6, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 10
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 10
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 10
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 10
-    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm6, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 11
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 11
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 11
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 11
-    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm6, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 12
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 12
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 12
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 12
-    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm6, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm2, xmm2, xmm6                    ; AES: round 13
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 13
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 13
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 13
-    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm6, [rdi + 704]                   ; AES: k_14
     vpxor       xmm7, xmm6, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm7                    ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -1907,49 +1962,49 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpaddd      xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm4                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 10
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
-    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm4, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 11
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
-    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 12
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
-    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm4, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm2, xmm2, xmm4                    ; AES: round 13
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
-    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm4, [rdi + 704]                   ; AES: k_14
     vpxor       xmm5, xmm4, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm5                    ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -1965,35 +2020,35 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     jb          .under_1
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 10
-    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 11
-    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm3, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 12
-    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm3, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 13
-    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm3, [rdi + 704]                   ; AES: k_14
     vpxor       xmm3, xmm3, [rcx]                   ; AES: k_Nr + text
     vaesenclast xmm2, xmm2, xmm3                    ; AES: last round: the other text
     vmovdqu     [r8], xmm2                          ; AES: written
@@ -2004,33 +2059,33 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     cmp         r9, 0x00
     je          .written
     vpshufb     xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm2, xmm2, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 10
-    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 11
-    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm3, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 12
-    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm3, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm2, xmm2, xmm3                    ; AES: round 13
     vpaddd      xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
     vpxor       xmm3, xmm3, xmm3                    ; AES
@@ -2083,7 +2138,7 @@ gcm256_avx_winograd_clmul1_x8_short_decrypt:
     vpor        xmm3, xmm3, xmm4                    ; AES
     vpor        xmm3, xmm3, xmm5                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm4, [rdi + 704]                   ; AES: k_14
     vpxor       xmm3, xmm4, xmm3                    ; AES: k_Nr + text
     vaesenclast xmm4, xmm2, xmm3                    ; AES: last round: the other text
     vmovq       xmm2, r9                            ; AES
@@ -2178,14 +2233,14 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vmovdqu     xmm1, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -2195,7 +2250,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     cmp         rbx, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .iv_lengths
 .iv_short:
@@ -2245,14 +2300,14 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
 .iv_padded:
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -2261,26 +2316,26 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm1, rdx
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
     vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; J_0
 .counter:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
     vpxor       xmm1, xmm1, xmm1
     cmp         r8, 0x00
     je          .text
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x10
     jb          .not_whole
     vmovdqu     xmm1, [rcx]                         ; AAD, its last block
@@ -2288,6 +2343,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     jmp         .text
 .not_whole:
     vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .block_under8
     vmovq       xmm1, [rcx]                         ; bytes 0..7
@@ -2312,6 +2368,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vmovq       xmm3, rcx
     vpsllq      xmm2, xmm2, xmm3                    ; into place
     vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_padded
 .block_under4:
     mov         rsi, r8
@@ -2347,29 +2404,30 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     sub         rbx, rbp                            ; bytes before it
     lea         rdx, [rcx + rbx]                    ; the last block
     vpxor       xmm1, xmm1, xmm1
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x80
     jb          .aad_tail
 .aad_groups:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
     vmovdqu     xmm2, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm8, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
@@ -2378,8 +2436,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
     vmovdqu     xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
@@ -2388,8 +2446,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
     vmovdqu     xmm8, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 128]             ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
@@ -2398,8 +2456,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
     vmovdqu     xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
@@ -2408,8 +2466,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
     vmovdqu     xmm8, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
@@ -2419,8 +2477,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vmovdqu     xmm5, [rcx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm5, xmm1, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
@@ -2432,7 +2490,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
     vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
@@ -2443,15 +2501,13 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     lea         rsi, [rbx + 15]
     and         rsi, -16
-    lea         r10, [rdi + 128]
+    lea         r10, [rdi + 160]
     sub         r10, rsi                            ; H^m
-    vmovdqu     xmm2, [r10 + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [r10 + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .aad_first
     vpxor       xmm3, xmm3, xmm3
@@ -2463,7 +2519,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm1, [r10]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [r10 + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm1, [r10 + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -2471,14 +2527,13 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     add         r10, 0x10                           ; the next powers
     add         rcx, 0x10                           ; the next blocks
     sub         rbx, 0x10
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x10
     jb          .aad_after_block
 .aad_block:
     vmovdqu     xmm6, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [r10]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [r10 + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [r10 + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -2491,6 +2546,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     cmp         rbx, 0x10
     jae         .aad_block
 .aad_after_block:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_reduce
 .aad_rest:
@@ -2508,6 +2564,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x04
     jb          .aad_under4
     vmovd       xmm6, [rcx]                         ; bytes 0..3
@@ -2540,7 +2597,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm1, [r10]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [r10 + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm1, [r10 + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -2556,7 +2613,6 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_absorbed:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .aad_last_not_whole
     vmovdqu     xmm2, [rdx]                         ; AAD, its last block
@@ -2576,8 +2632,9 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
-    jmp         .aad_last_block_padded
+    jmp         short .aad_last_block_padded
 .aad_last_block_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .aad_last_block_under4
     vmovd       xmm2, [rdx]                         ; bytes 0..3
@@ -2615,7 +2672,9 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
 .aad_last_added:
 .text:
     vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter, last word first
-    cmp         r13, 0x61
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; the next counter
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x81
     jae         .long
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
@@ -2623,87 +2682,89 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     shl         r8, 0x03                            ; bits
     vmovq       xmm4, r8
     vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
+    lea         rcx, [r13 + 15]
+    and         rcx, -16
+    neg         rcx                                 ; -16·m
+    lea         rcx, [rdi + rcx + 128]              ; H^(m+2)
+    vmovdqu     xmm4, [rcx + 320]                   ; the key terms of H^(m+2) … H
+    vpxor       xmm5, xmm1, [rcx]                   ; S, lengths: T = A + C1
+    vpxor       xmm6, xmm1, [rcx + 160]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm7, xmm3, [rdi + 144]             ; S, lengths: T = A + C1
+    vpxor       xmm8, xmm3, [rdi + 304]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; S, lengths: S += it
+    vpxor       xmm3, xmm5, xmm7                    ; S, lengths: LO += it
+    vpxor       xmm5, xmm6, xmm8                    ; S, lengths: HI += it
     cmp         r13, 0x10
     jb          .short_under_block
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x11
     jae         .short_over_1
-    vmovdqu     xmm4, [r9]                          ; text
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vmovdqu     xmm6, [r9]                          ; text
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
     vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
     vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
     vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
     vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
     vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
     vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
     vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
     vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
     vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
     vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm7                    ; round 10
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
     vaesenc     xmm2, xmm2, xmm7                    ; round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm7                    ; round 11
+    vaesenc     xmm0, xmm0, xmm7                    ; round 10
+    vmovdqu     xmm7, [rdi + 656]                   ; k_11
     vaesenc     xmm2, xmm2, xmm7                    ; round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm7                    ; round 12
+    vaesenc     xmm0, xmm0, xmm7                    ; round 11
+    vmovdqu     xmm7, [rdi + 672]                   ; k_12
     vaesenc     xmm2, xmm2, xmm7                    ; round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm7                    ; round 13
+    vaesenc     xmm0, xmm0, xmm7                    ; round 12
+    vmovdqu     xmm7, [rdi + 688]                   ; k_13
     vaesenc     xmm2, xmm2, xmm7                    ; round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm4, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
+    vaesenc     xmm0, xmm0, xmm7                    ; round 13
+    vmovdqu     xmm7, [rdi + 704]                   ; k_14
+    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
     vmovdqu     [r12], xmm2                         ; written
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_1:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x21
     jae         .short_over_2
     mov         rcx, r13
@@ -2711,116 +2772,99 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 320]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 64]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm8, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm8                    ; + k_0
+    vmovdqu     xmm8, [rdi + 480]                   ; k_0
     vpxor       xmm7, xmm7, xmm8                    ; + k_0
     vpxor       xmm2, xmm2, xmm8                    ; + k_0
-    vmovdqu     xmm8, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm8                    ; round 1
+    vpxor       xmm0, xmm0, xmm8                    ; + k_0
+    vmovdqu     xmm8, [rdi + 496]                   ; k_1
     vaesenc     xmm7, xmm7, xmm8                    ; round 1
     vaesenc     xmm2, xmm2, xmm8                    ; round 1
-    vmovdqu     xmm8, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm8                    ; round 2
+    vaesenc     xmm0, xmm0, xmm8                    ; round 1
+    vmovdqu     xmm8, [rdi + 512]                   ; k_2
     vaesenc     xmm7, xmm7, xmm8                    ; round 2
     vaesenc     xmm2, xmm2, xmm8                    ; round 2
-    vmovdqu     xmm8, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm8                    ; round 3
+    vaesenc     xmm0, xmm0, xmm8                    ; round 2
+    vmovdqu     xmm8, [rdi + 528]                   ; k_3
     vaesenc     xmm7, xmm7, xmm8                    ; round 3
     vaesenc     xmm2, xmm2, xmm8                    ; round 3
-    vmovdqu     xmm8, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm8                    ; round 4
+    vaesenc     xmm0, xmm0, xmm8                    ; round 3
+    vmovdqu     xmm8, [rdi + 544]                   ; k_4
     vaesenc     xmm7, xmm7, xmm8                    ; round 4
     vaesenc     xmm2, xmm2, xmm8                    ; round 4
-    vmovdqu     xmm8, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm8                    ; round 5
+    vaesenc     xmm0, xmm0, xmm8                    ; round 4
+    vmovdqu     xmm8, [rdi + 560]                   ; k_5
     vaesenc     xmm7, xmm7, xmm8                    ; round 5
     vaesenc     xmm2, xmm2, xmm8                    ; round 5
-    vmovdqu     xmm8, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm8                    ; round 6
+    vaesenc     xmm0, xmm0, xmm8                    ; round 5
+    vmovdqu     xmm8, [rdi + 576]                   ; k_6
     vaesenc     xmm7, xmm7, xmm8                    ; round 6
     vaesenc     xmm2, xmm2, xmm8                    ; round 6
-    vmovdqu     xmm8, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm8                    ; round 7
+    vaesenc     xmm0, xmm0, xmm8                    ; round 6
+    vmovdqu     xmm8, [rdi + 592]                   ; k_7
     vaesenc     xmm7, xmm7, xmm8                    ; round 7
     vaesenc     xmm2, xmm2, xmm8                    ; round 7
-    vmovdqu     xmm8, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm8                    ; round 8
+    vaesenc     xmm0, xmm0, xmm8                    ; round 7
+    vmovdqu     xmm8, [rdi + 608]                   ; k_8
     vaesenc     xmm7, xmm7, xmm8                    ; round 8
     vaesenc     xmm2, xmm2, xmm8                    ; round 8
-    vmovdqu     xmm8, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm8                    ; round 9
+    vaesenc     xmm0, xmm0, xmm8                    ; round 8
+    vmovdqu     xmm8, [rdi + 624]                   ; k_9
     vaesenc     xmm7, xmm7, xmm8                    ; round 9
     vaesenc     xmm2, xmm2, xmm8                    ; round 9
-    vmovdqu     xmm8, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm8                    ; round 10
+    vaesenc     xmm0, xmm0, xmm8                    ; round 9
+    vmovdqu     xmm8, [rdi + 640]                   ; k_10
     vaesenc     xmm7, xmm7, xmm8                    ; round 10
     vaesenc     xmm2, xmm2, xmm8                    ; round 10
-    vmovdqu     xmm8, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm8                    ; round 11
+    vaesenc     xmm0, xmm0, xmm8                    ; round 10
+    vmovdqu     xmm8, [rdi + 656]                   ; k_11
     vaesenc     xmm7, xmm7, xmm8                    ; round 11
     vaesenc     xmm2, xmm2, xmm8                    ; round 11
-    vmovdqu     xmm8, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm8                    ; round 12
+    vaesenc     xmm0, xmm0, xmm8                    ; round 11
+    vmovdqu     xmm8, [rdi + 672]                   ; k_12
     vaesenc     xmm7, xmm7, xmm8                    ; round 12
     vaesenc     xmm2, xmm2, xmm8                    ; round 12
-    vmovdqu     xmm8, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm8                    ; round 13
+    vaesenc     xmm0, xmm0, xmm8                    ; round 12
+    vmovdqu     xmm8, [rdi + 688]                   ; k_13
     vaesenc     xmm7, xmm7, xmm8                    ; round 13
     vaesenc     xmm2, xmm2, xmm8                    ; round 13
-    vmovdqu     xmm8, [rdi + 608]                   ; k_14
-    vpxor       xmm8, xmm8, [r9]                    ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm8                    ; other text
+    vaesenc     xmm0, xmm0, xmm8                    ; round 13
+    vmovdqu     xmm8, [rdi + 704]                   ; k_14
+    vpxor       xmm9, xmm8, [r9]                    ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm9                    ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm8, [rdi + 608]                   ; k_14
-    vpxor       xmm4, xmm8, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm7
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm8, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm8                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm4, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_2:
     cmp         r13, 0x31
@@ -2830,147 +2874,130 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 304]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 48]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm9, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 480]                   ; k_0
     vpxor       xmm7, xmm7, xmm9                    ; + k_0
     vpxor       xmm8, xmm8, xmm9                    ; + k_0
     vpxor       xmm2, xmm2, xmm9                    ; + k_0
-    vmovdqu     xmm9, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm9                    ; round 1
+    vpxor       xmm0, xmm0, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 496]                   ; k_1
     vaesenc     xmm7, xmm7, xmm9                    ; round 1
     vaesenc     xmm8, xmm8, xmm9                    ; round 1
     vaesenc     xmm2, xmm2, xmm9                    ; round 1
-    vmovdqu     xmm9, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm9                    ; round 2
+    vaesenc     xmm0, xmm0, xmm9                    ; round 1
+    vmovdqu     xmm9, [rdi + 512]                   ; k_2
     vaesenc     xmm7, xmm7, xmm9                    ; round 2
     vaesenc     xmm8, xmm8, xmm9                    ; round 2
     vaesenc     xmm2, xmm2, xmm9                    ; round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm9                    ; round 3
+    vaesenc     xmm0, xmm0, xmm9                    ; round 2
+    vmovdqu     xmm9, [rdi + 528]                   ; k_3
     vaesenc     xmm7, xmm7, xmm9                    ; round 3
     vaesenc     xmm8, xmm8, xmm9                    ; round 3
     vaesenc     xmm2, xmm2, xmm9                    ; round 3
-    vmovdqu     xmm9, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm9                    ; round 4
+    vaesenc     xmm0, xmm0, xmm9                    ; round 3
+    vmovdqu     xmm9, [rdi + 544]                   ; k_4
     vaesenc     xmm7, xmm7, xmm9                    ; round 4
     vaesenc     xmm8, xmm8, xmm9                    ; round 4
     vaesenc     xmm2, xmm2, xmm9                    ; round 4
-    vmovdqu     xmm9, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm9                    ; round 5
+    vaesenc     xmm0, xmm0, xmm9                    ; round 4
+    vmovdqu     xmm9, [rdi + 560]                   ; k_5
     vaesenc     xmm7, xmm7, xmm9                    ; round 5
     vaesenc     xmm8, xmm8, xmm9                    ; round 5
     vaesenc     xmm2, xmm2, xmm9                    ; round 5
-    vmovdqu     xmm9, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm9                    ; round 6
+    vaesenc     xmm0, xmm0, xmm9                    ; round 5
+    vmovdqu     xmm9, [rdi + 576]                   ; k_6
     vaesenc     xmm7, xmm7, xmm9                    ; round 6
     vaesenc     xmm8, xmm8, xmm9                    ; round 6
     vaesenc     xmm2, xmm2, xmm9                    ; round 6
-    vmovdqu     xmm9, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm9                    ; round 7
+    vaesenc     xmm0, xmm0, xmm9                    ; round 6
+    vmovdqu     xmm9, [rdi + 592]                   ; k_7
     vaesenc     xmm7, xmm7, xmm9                    ; round 7
     vaesenc     xmm8, xmm8, xmm9                    ; round 7
     vaesenc     xmm2, xmm2, xmm9                    ; round 7
-    vmovdqu     xmm9, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm9                    ; round 8
+    vaesenc     xmm0, xmm0, xmm9                    ; round 7
+    vmovdqu     xmm9, [rdi + 608]                   ; k_8
     vaesenc     xmm7, xmm7, xmm9                    ; round 8
     vaesenc     xmm8, xmm8, xmm9                    ; round 8
     vaesenc     xmm2, xmm2, xmm9                    ; round 8
-    vmovdqu     xmm9, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm9                    ; round 9
+    vaesenc     xmm0, xmm0, xmm9                    ; round 8
+    vmovdqu     xmm9, [rdi + 624]                   ; k_9
     vaesenc     xmm7, xmm7, xmm9                    ; round 9
     vaesenc     xmm8, xmm8, xmm9                    ; round 9
     vaesenc     xmm2, xmm2, xmm9                    ; round 9
-    vmovdqu     xmm9, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm9                    ; round 10
+    vaesenc     xmm0, xmm0, xmm9                    ; round 9
+    vmovdqu     xmm9, [rdi + 640]                   ; k_10
     vaesenc     xmm7, xmm7, xmm9                    ; round 10
     vaesenc     xmm8, xmm8, xmm9                    ; round 10
     vaesenc     xmm2, xmm2, xmm9                    ; round 10
-    vmovdqu     xmm9, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm9                    ; round 11
+    vaesenc     xmm0, xmm0, xmm9                    ; round 10
+    vmovdqu     xmm9, [rdi + 656]                   ; k_11
     vaesenc     xmm7, xmm7, xmm9                    ; round 11
     vaesenc     xmm8, xmm8, xmm9                    ; round 11
     vaesenc     xmm2, xmm2, xmm9                    ; round 11
-    vmovdqu     xmm9, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm9                    ; round 12
+    vaesenc     xmm0, xmm0, xmm9                    ; round 11
+    vmovdqu     xmm9, [rdi + 672]                   ; k_12
     vaesenc     xmm7, xmm7, xmm9                    ; round 12
     vaesenc     xmm8, xmm8, xmm9                    ; round 12
     vaesenc     xmm2, xmm2, xmm9                    ; round 12
-    vmovdqu     xmm9, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm9                    ; round 13
+    vaesenc     xmm0, xmm0, xmm9                    ; round 12
+    vmovdqu     xmm9, [rdi + 688]                   ; k_13
     vaesenc     xmm7, xmm7, xmm9                    ; round 13
     vaesenc     xmm8, xmm8, xmm9                    ; round 13
     vaesenc     xmm2, xmm2, xmm9                    ; round 13
-    vmovdqu     xmm9, [rdi + 608]                   ; k_14
-    vpxor       xmm9, xmm9, [r9]                    ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm9                    ; other text
+    vaesenc     xmm0, xmm0, xmm9                    ; round 13
+    vmovdqu     xmm9, [rdi + 704]                   ; k_14
+    vpxor       xmm10, xmm9, [r9]                   ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm10                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm9, [rdi + 608]                   ; k_14
-    vpxor       xmm9, xmm9, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm9                    ; other text
+    vpxor       xmm10, xmm9, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm10                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm9, [rdi + 608]                   ; k_14
-    vpxor       xmm4, xmm9, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm8
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm9, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm9                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm8
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm4, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_3:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x41
     jae         .short_over_4
     mov         rcx, r13
@@ -2978,175 +3005,156 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 288]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 32]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm10, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm10                   ; + k_0
     vpxor       xmm8, xmm8, xmm10                   ; + k_0
     vpxor       xmm9, xmm9, xmm10                   ; + k_0
     vpxor       xmm2, xmm2, xmm10                   ; + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm10                   ; round 1
+    vpxor       xmm0, xmm0, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm10                   ; round 1
     vaesenc     xmm8, xmm8, xmm10                   ; round 1
     vaesenc     xmm9, xmm9, xmm10                   ; round 1
     vaesenc     xmm2, xmm2, xmm10                   ; round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm10                   ; round 2
+    vaesenc     xmm0, xmm0, xmm10                   ; round 1
+    vmovdqu     xmm10, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm10                   ; round 2
     vaesenc     xmm8, xmm8, xmm10                   ; round 2
     vaesenc     xmm9, xmm9, xmm10                   ; round 2
     vaesenc     xmm2, xmm2, xmm10                   ; round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm10                   ; round 3
+    vaesenc     xmm0, xmm0, xmm10                   ; round 2
+    vmovdqu     xmm10, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm10                   ; round 3
     vaesenc     xmm8, xmm8, xmm10                   ; round 3
     vaesenc     xmm9, xmm9, xmm10                   ; round 3
     vaesenc     xmm2, xmm2, xmm10                   ; round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm10                   ; round 4
+    vaesenc     xmm0, xmm0, xmm10                   ; round 3
+    vmovdqu     xmm10, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm10                   ; round 4
     vaesenc     xmm8, xmm8, xmm10                   ; round 4
     vaesenc     xmm9, xmm9, xmm10                   ; round 4
     vaesenc     xmm2, xmm2, xmm10                   ; round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm10                   ; round 5
+    vaesenc     xmm0, xmm0, xmm10                   ; round 4
+    vmovdqu     xmm10, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm10                   ; round 5
     vaesenc     xmm8, xmm8, xmm10                   ; round 5
     vaesenc     xmm9, xmm9, xmm10                   ; round 5
     vaesenc     xmm2, xmm2, xmm10                   ; round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm10                   ; round 6
+    vaesenc     xmm0, xmm0, xmm10                   ; round 5
+    vmovdqu     xmm10, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm10                   ; round 6
     vaesenc     xmm8, xmm8, xmm10                   ; round 6
     vaesenc     xmm9, xmm9, xmm10                   ; round 6
     vaesenc     xmm2, xmm2, xmm10                   ; round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm10                   ; round 7
+    vaesenc     xmm0, xmm0, xmm10                   ; round 6
+    vmovdqu     xmm10, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm10                   ; round 7
     vaesenc     xmm8, xmm8, xmm10                   ; round 7
     vaesenc     xmm9, xmm9, xmm10                   ; round 7
     vaesenc     xmm2, xmm2, xmm10                   ; round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm10                   ; round 8
+    vaesenc     xmm0, xmm0, xmm10                   ; round 7
+    vmovdqu     xmm10, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm10                   ; round 8
     vaesenc     xmm8, xmm8, xmm10                   ; round 8
     vaesenc     xmm9, xmm9, xmm10                   ; round 8
     vaesenc     xmm2, xmm2, xmm10                   ; round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm10                   ; round 9
+    vaesenc     xmm0, xmm0, xmm10                   ; round 8
+    vmovdqu     xmm10, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm10                   ; round 9
     vaesenc     xmm8, xmm8, xmm10                   ; round 9
     vaesenc     xmm9, xmm9, xmm10                   ; round 9
     vaesenc     xmm2, xmm2, xmm10                   ; round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; k_10
-    vaesenc     xmm0, xmm0, xmm10                   ; round 10
+    vaesenc     xmm0, xmm0, xmm10                   ; round 9
+    vmovdqu     xmm10, [rdi + 640]                  ; k_10
     vaesenc     xmm7, xmm7, xmm10                   ; round 10
     vaesenc     xmm8, xmm8, xmm10                   ; round 10
     vaesenc     xmm9, xmm9, xmm10                   ; round 10
     vaesenc     xmm2, xmm2, xmm10                   ; round 10
-    vmovdqu     xmm10, [rdi + 560]                  ; k_11
-    vaesenc     xmm0, xmm0, xmm10                   ; round 11
+    vaesenc     xmm0, xmm0, xmm10                   ; round 10
+    vmovdqu     xmm10, [rdi + 656]                  ; k_11
     vaesenc     xmm7, xmm7, xmm10                   ; round 11
     vaesenc     xmm8, xmm8, xmm10                   ; round 11
     vaesenc     xmm9, xmm9, xmm10                   ; round 11
     vaesenc     xmm2, xmm2, xmm10                   ; round 11
-    vmovdqu     xmm10, [rdi + 576]                  ; k_12
-    vaesenc     xmm0, xmm0, xmm10                   ; round 12
+    vaesenc     xmm0, xmm0, xmm10                   ; round 11
+    vmovdqu     xmm10, [rdi + 672]                  ; k_12
     vaesenc     xmm7, xmm7, xmm10                   ; round 12
     vaesenc     xmm8, xmm8, xmm10                   ; round 12
     vaesenc     xmm9, xmm9, xmm10                   ; round 12
     vaesenc     xmm2, xmm2, xmm10                   ; round 12
-    vmovdqu     xmm10, [rdi + 592]                  ; k_13
-    vaesenc     xmm0, xmm0, xmm10                   ; round 13
+    vaesenc     xmm0, xmm0, xmm10                   ; round 12
+    vmovdqu     xmm10, [rdi + 688]                  ; k_13
     vaesenc     xmm7, xmm7, xmm10                   ; round 13
     vaesenc     xmm8, xmm8, xmm10                   ; round 13
     vaesenc     xmm9, xmm9, xmm10                   ; round 13
     vaesenc     xmm2, xmm2, xmm10                   ; round 13
-    vmovdqu     xmm10, [rdi + 608]                  ; k_14
-    vpxor       xmm10, xmm10, [r9]                  ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm10                   ; other text
+    vaesenc     xmm0, xmm0, xmm10                   ; round 13
+    vmovdqu     xmm10, [rdi + 704]                  ; k_14
+    vpxor       xmm11, xmm10, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm11                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm10, [rdi + 608]                  ; k_14
-    vpxor       xmm10, xmm10, [r9 + 16]             ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm10                   ; other text
+    vpxor       xmm11, xmm10, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm11                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm10, [rdi + 608]                  ; k_14
-    vpxor       xmm10, xmm10, [r9 + 32]             ; k_Nr + text
-    vaesenclast xmm9, xmm9, xmm10                   ; other text
+    vpxor       xmm11, xmm10, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm11                   ; other text
     vmovdqu     [r12 + 32], xmm9                    ; written
-    vmovdqu     xmm10, [rdi + 608]                  ; k_14
-    vpxor       xmm4, xmm10, xmm4                   ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm9
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm10, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm10                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm9
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 48]              ; T = A + C1
-    vpxor       xmm10, xmm4, [rdi + 176]            ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm10, xmm6, [rdi + 240]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm10                   ; HI += it
+    vpxor       xmm5, xmm5, xmm10                   ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
     vpshufb     xmm6, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_4:
     cmp         r13, 0x51
@@ -3156,569 +3164,1024 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 272]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 16]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 144]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm11, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm11                   ; + k_0
     vpxor       xmm8, xmm8, xmm11                   ; + k_0
     vpxor       xmm9, xmm9, xmm11                   ; + k_0
     vpxor       xmm10, xmm10, xmm11                 ; + k_0
     vpxor       xmm2, xmm2, xmm11                   ; + k_0
-    vmovdqu     xmm11, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm11                   ; round 1
+    vpxor       xmm0, xmm0, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm11                   ; round 1
     vaesenc     xmm8, xmm8, xmm11                   ; round 1
     vaesenc     xmm9, xmm9, xmm11                   ; round 1
     vaesenc     xmm10, xmm10, xmm11                 ; round 1
     vaesenc     xmm2, xmm2, xmm11                   ; round 1
-    vmovdqu     xmm11, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm11                   ; round 2
+    vaesenc     xmm0, xmm0, xmm11                   ; round 1
+    vmovdqu     xmm11, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm11                   ; round 2
     vaesenc     xmm8, xmm8, xmm11                   ; round 2
     vaesenc     xmm9, xmm9, xmm11                   ; round 2
     vaesenc     xmm10, xmm10, xmm11                 ; round 2
     vaesenc     xmm2, xmm2, xmm11                   ; round 2
-    vmovdqu     xmm11, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm11                   ; round 3
+    vaesenc     xmm0, xmm0, xmm11                   ; round 2
+    vmovdqu     xmm11, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm11                   ; round 3
     vaesenc     xmm8, xmm8, xmm11                   ; round 3
     vaesenc     xmm9, xmm9, xmm11                   ; round 3
     vaesenc     xmm10, xmm10, xmm11                 ; round 3
     vaesenc     xmm2, xmm2, xmm11                   ; round 3
-    vmovdqu     xmm11, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm11                   ; round 4
+    vaesenc     xmm0, xmm0, xmm11                   ; round 3
+    vmovdqu     xmm11, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm11                   ; round 4
     vaesenc     xmm8, xmm8, xmm11                   ; round 4
     vaesenc     xmm9, xmm9, xmm11                   ; round 4
     vaesenc     xmm10, xmm10, xmm11                 ; round 4
     vaesenc     xmm2, xmm2, xmm11                   ; round 4
-    vmovdqu     xmm11, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm11                   ; round 5
+    vaesenc     xmm0, xmm0, xmm11                   ; round 4
+    vmovdqu     xmm11, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm11                   ; round 5
     vaesenc     xmm8, xmm8, xmm11                   ; round 5
     vaesenc     xmm9, xmm9, xmm11                   ; round 5
     vaesenc     xmm10, xmm10, xmm11                 ; round 5
     vaesenc     xmm2, xmm2, xmm11                   ; round 5
-    vmovdqu     xmm11, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm11                   ; round 6
+    vaesenc     xmm0, xmm0, xmm11                   ; round 5
+    vmovdqu     xmm11, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm11                   ; round 6
     vaesenc     xmm8, xmm8, xmm11                   ; round 6
     vaesenc     xmm9, xmm9, xmm11                   ; round 6
     vaesenc     xmm10, xmm10, xmm11                 ; round 6
     vaesenc     xmm2, xmm2, xmm11                   ; round 6
-    vmovdqu     xmm11, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm11                   ; round 7
+    vaesenc     xmm0, xmm0, xmm11                   ; round 6
+    vmovdqu     xmm11, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm11                   ; round 7
     vaesenc     xmm8, xmm8, xmm11                   ; round 7
     vaesenc     xmm9, xmm9, xmm11                   ; round 7
     vaesenc     xmm10, xmm10, xmm11                 ; round 7
     vaesenc     xmm2, xmm2, xmm11                   ; round 7
-    vmovdqu     xmm11, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm11                   ; round 8
+    vaesenc     xmm0, xmm0, xmm11                   ; round 7
+    vmovdqu     xmm11, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm11                   ; round 8
     vaesenc     xmm8, xmm8, xmm11                   ; round 8
     vaesenc     xmm9, xmm9, xmm11                   ; round 8
     vaesenc     xmm10, xmm10, xmm11                 ; round 8
     vaesenc     xmm2, xmm2, xmm11                   ; round 8
-    vmovdqu     xmm11, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm11                   ; round 9
+    vaesenc     xmm0, xmm0, xmm11                   ; round 8
+    vmovdqu     xmm11, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm11                   ; round 9
     vaesenc     xmm8, xmm8, xmm11                   ; round 9
     vaesenc     xmm9, xmm9, xmm11                   ; round 9
     vaesenc     xmm10, xmm10, xmm11                 ; round 9
     vaesenc     xmm2, xmm2, xmm11                   ; round 9
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vaesenc     xmm0, xmm0, xmm11                   ; round 10
+    vaesenc     xmm0, xmm0, xmm11                   ; round 9
+    vmovdqu     xmm11, [rdi + 640]                  ; k_10
     vaesenc     xmm7, xmm7, xmm11                   ; round 10
     vaesenc     xmm8, xmm8, xmm11                   ; round 10
     vaesenc     xmm9, xmm9, xmm11                   ; round 10
     vaesenc     xmm10, xmm10, xmm11                 ; round 10
     vaesenc     xmm2, xmm2, xmm11                   ; round 10
-    vmovdqu     xmm11, [rdi + 560]                  ; k_11
-    vaesenc     xmm0, xmm0, xmm11                   ; round 11
+    vaesenc     xmm0, xmm0, xmm11                   ; round 10
+    vmovdqu     xmm11, [rdi + 656]                  ; k_11
     vaesenc     xmm7, xmm7, xmm11                   ; round 11
     vaesenc     xmm8, xmm8, xmm11                   ; round 11
     vaesenc     xmm9, xmm9, xmm11                   ; round 11
     vaesenc     xmm10, xmm10, xmm11                 ; round 11
     vaesenc     xmm2, xmm2, xmm11                   ; round 11
-    vmovdqu     xmm11, [rdi + 576]                  ; k_12
-    vaesenc     xmm0, xmm0, xmm11                   ; round 12
+    vaesenc     xmm0, xmm0, xmm11                   ; round 11
+    vmovdqu     xmm11, [rdi + 672]                  ; k_12
     vaesenc     xmm7, xmm7, xmm11                   ; round 12
     vaesenc     xmm8, xmm8, xmm11                   ; round 12
     vaesenc     xmm9, xmm9, xmm11                   ; round 12
     vaesenc     xmm10, xmm10, xmm11                 ; round 12
     vaesenc     xmm2, xmm2, xmm11                   ; round 12
-    vmovdqu     xmm11, [rdi + 592]                  ; k_13
-    vaesenc     xmm0, xmm0, xmm11                   ; round 13
+    vaesenc     xmm0, xmm0, xmm11                   ; round 12
+    vmovdqu     xmm11, [rdi + 688]                  ; k_13
     vaesenc     xmm7, xmm7, xmm11                   ; round 13
     vaesenc     xmm8, xmm8, xmm11                   ; round 13
     vaesenc     xmm9, xmm9, xmm11                   ; round 13
     vaesenc     xmm10, xmm10, xmm11                 ; round 13
     vaesenc     xmm2, xmm2, xmm11                   ; round 13
-    vmovdqu     xmm11, [rdi + 608]                  ; k_14
-    vpxor       xmm11, xmm11, [r9]                  ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm11                   ; other text
+    vaesenc     xmm0, xmm0, xmm11                   ; round 13
+    vmovdqu     xmm11, [rdi + 704]                  ; k_14
+    vpxor       xmm12, xmm11, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm12                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm11, [rdi + 608]                  ; k_14
-    vpxor       xmm11, xmm11, [r9 + 16]             ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm11                   ; other text
+    vpxor       xmm12, xmm11, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm12                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm11, [rdi + 608]                  ; k_14
-    vpxor       xmm11, xmm11, [r9 + 32]             ; k_Nr + text
-    vaesenclast xmm9, xmm9, xmm11                   ; other text
+    vpxor       xmm12, xmm11, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm12                   ; other text
     vmovdqu     [r12 + 32], xmm9                    ; written
-    vmovdqu     xmm11, [rdi + 608]                  ; k_14
-    vpxor       xmm11, xmm11, [r9 + 48]             ; k_Nr + text
-    vaesenclast xmm10, xmm10, xmm11                 ; other text
+    vpxor       xmm12, xmm11, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm12                 ; other text
     vmovdqu     [r12 + 48], xmm10                   ; written
-    vmovdqu     xmm11, [rdi + 608]                  ; k_14
-    vpxor       xmm4, xmm11, xmm4                   ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm10
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm11, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm11                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm10
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 32]              ; T = A + C1
-    vpxor       xmm11, xmm4, [rdi + 160]            ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
+    vpxor       xmm11, xmm6, [rdi + 224]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm11                   ; HI += it
+    vpxor       xmm5, xmm5, xmm11                   ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_5:
+    cmp         r13, 0x61
+    jae         .short_over_6
     mov         rcx, r13
     neg         rcx
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r13 - 16]               ; the last 16 bytes
-    vpshufb     xmm4, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 256]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi]                   ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 128]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm12, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm12                   ; + k_0
     vpxor       xmm8, xmm8, xmm12                   ; + k_0
     vpxor       xmm9, xmm9, xmm12                   ; + k_0
     vpxor       xmm10, xmm10, xmm12                 ; + k_0
     vpxor       xmm11, xmm11, xmm12                 ; + k_0
     vpxor       xmm2, xmm2, xmm12                   ; + k_0
-    vmovdqu     xmm12, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm12                   ; round 1
+    vpxor       xmm0, xmm0, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm12                   ; round 1
     vaesenc     xmm8, xmm8, xmm12                   ; round 1
     vaesenc     xmm9, xmm9, xmm12                   ; round 1
     vaesenc     xmm10, xmm10, xmm12                 ; round 1
     vaesenc     xmm11, xmm11, xmm12                 ; round 1
     vaesenc     xmm2, xmm2, xmm12                   ; round 1
-    vmovdqu     xmm12, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm12                   ; round 2
+    vaesenc     xmm0, xmm0, xmm12                   ; round 1
+    vmovdqu     xmm12, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm12                   ; round 2
     vaesenc     xmm8, xmm8, xmm12                   ; round 2
     vaesenc     xmm9, xmm9, xmm12                   ; round 2
     vaesenc     xmm10, xmm10, xmm12                 ; round 2
     vaesenc     xmm11, xmm11, xmm12                 ; round 2
     vaesenc     xmm2, xmm2, xmm12                   ; round 2
-    vmovdqu     xmm12, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm12                   ; round 3
+    vaesenc     xmm0, xmm0, xmm12                   ; round 2
+    vmovdqu     xmm12, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm12                   ; round 3
     vaesenc     xmm8, xmm8, xmm12                   ; round 3
     vaesenc     xmm9, xmm9, xmm12                   ; round 3
     vaesenc     xmm10, xmm10, xmm12                 ; round 3
     vaesenc     xmm11, xmm11, xmm12                 ; round 3
     vaesenc     xmm2, xmm2, xmm12                   ; round 3
-    vmovdqu     xmm12, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm12                   ; round 4
+    vaesenc     xmm0, xmm0, xmm12                   ; round 3
+    vmovdqu     xmm12, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm12                   ; round 4
     vaesenc     xmm8, xmm8, xmm12                   ; round 4
     vaesenc     xmm9, xmm9, xmm12                   ; round 4
     vaesenc     xmm10, xmm10, xmm12                 ; round 4
     vaesenc     xmm11, xmm11, xmm12                 ; round 4
     vaesenc     xmm2, xmm2, xmm12                   ; round 4
-    vmovdqu     xmm12, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm12                   ; round 5
+    vaesenc     xmm0, xmm0, xmm12                   ; round 4
+    vmovdqu     xmm12, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm12                   ; round 5
     vaesenc     xmm8, xmm8, xmm12                   ; round 5
     vaesenc     xmm9, xmm9, xmm12                   ; round 5
     vaesenc     xmm10, xmm10, xmm12                 ; round 5
     vaesenc     xmm11, xmm11, xmm12                 ; round 5
     vaesenc     xmm2, xmm2, xmm12                   ; round 5
-    vmovdqu     xmm12, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm12                   ; round 6
+    vaesenc     xmm0, xmm0, xmm12                   ; round 5
+    vmovdqu     xmm12, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm12                   ; round 6
     vaesenc     xmm8, xmm8, xmm12                   ; round 6
     vaesenc     xmm9, xmm9, xmm12                   ; round 6
     vaesenc     xmm10, xmm10, xmm12                 ; round 6
     vaesenc     xmm11, xmm11, xmm12                 ; round 6
     vaesenc     xmm2, xmm2, xmm12                   ; round 6
-    vmovdqu     xmm12, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm12                   ; round 7
+    vaesenc     xmm0, xmm0, xmm12                   ; round 6
+    vmovdqu     xmm12, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm12                   ; round 7
     vaesenc     xmm8, xmm8, xmm12                   ; round 7
     vaesenc     xmm9, xmm9, xmm12                   ; round 7
     vaesenc     xmm10, xmm10, xmm12                 ; round 7
     vaesenc     xmm11, xmm11, xmm12                 ; round 7
     vaesenc     xmm2, xmm2, xmm12                   ; round 7
-    vmovdqu     xmm12, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm12                   ; round 8
+    vaesenc     xmm0, xmm0, xmm12                   ; round 7
+    vmovdqu     xmm12, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm12                   ; round 8
     vaesenc     xmm8, xmm8, xmm12                   ; round 8
     vaesenc     xmm9, xmm9, xmm12                   ; round 8
     vaesenc     xmm10, xmm10, xmm12                 ; round 8
     vaesenc     xmm11, xmm11, xmm12                 ; round 8
     vaesenc     xmm2, xmm2, xmm12                   ; round 8
-    vmovdqu     xmm12, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm12                   ; round 9
+    vaesenc     xmm0, xmm0, xmm12                   ; round 8
+    vmovdqu     xmm12, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm12                   ; round 9
     vaesenc     xmm8, xmm8, xmm12                   ; round 9
     vaesenc     xmm9, xmm9, xmm12                   ; round 9
     vaesenc     xmm10, xmm10, xmm12                 ; round 9
     vaesenc     xmm11, xmm11, xmm12                 ; round 9
     vaesenc     xmm2, xmm2, xmm12                   ; round 9
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vaesenc     xmm0, xmm0, xmm12                   ; round 10
+    vaesenc     xmm0, xmm0, xmm12                   ; round 9
+    vmovdqu     xmm12, [rdi + 640]                  ; k_10
     vaesenc     xmm7, xmm7, xmm12                   ; round 10
     vaesenc     xmm8, xmm8, xmm12                   ; round 10
     vaesenc     xmm9, xmm9, xmm12                   ; round 10
     vaesenc     xmm10, xmm10, xmm12                 ; round 10
     vaesenc     xmm11, xmm11, xmm12                 ; round 10
     vaesenc     xmm2, xmm2, xmm12                   ; round 10
-    vmovdqu     xmm12, [rdi + 560]                  ; k_11
-    vaesenc     xmm0, xmm0, xmm12                   ; round 11
+    vaesenc     xmm0, xmm0, xmm12                   ; round 10
+    vmovdqu     xmm12, [rdi + 656]                  ; k_11
     vaesenc     xmm7, xmm7, xmm12                   ; round 11
     vaesenc     xmm8, xmm8, xmm12                   ; round 11
     vaesenc     xmm9, xmm9, xmm12                   ; round 11
     vaesenc     xmm10, xmm10, xmm12                 ; round 11
     vaesenc     xmm11, xmm11, xmm12                 ; round 11
     vaesenc     xmm2, xmm2, xmm12                   ; round 11
-    vmovdqu     xmm12, [rdi + 576]                  ; k_12
-    vaesenc     xmm0, xmm0, xmm12                   ; round 12
+    vaesenc     xmm0, xmm0, xmm12                   ; round 11
+    vmovdqu     xmm12, [rdi + 672]                  ; k_12
     vaesenc     xmm7, xmm7, xmm12                   ; round 12
     vaesenc     xmm8, xmm8, xmm12                   ; round 12
     vaesenc     xmm9, xmm9, xmm12                   ; round 12
     vaesenc     xmm10, xmm10, xmm12                 ; round 12
     vaesenc     xmm11, xmm11, xmm12                 ; round 12
     vaesenc     xmm2, xmm2, xmm12                   ; round 12
-    vmovdqu     xmm12, [rdi + 592]                  ; k_13
-    vaesenc     xmm0, xmm0, xmm12                   ; round 13
+    vaesenc     xmm0, xmm0, xmm12                   ; round 12
+    vmovdqu     xmm12, [rdi + 688]                  ; k_13
     vaesenc     xmm7, xmm7, xmm12                   ; round 13
     vaesenc     xmm8, xmm8, xmm12                   ; round 13
     vaesenc     xmm9, xmm9, xmm12                   ; round 13
     vaesenc     xmm10, xmm10, xmm12                 ; round 13
     vaesenc     xmm11, xmm11, xmm12                 ; round 13
     vaesenc     xmm2, xmm2, xmm12                   ; round 13
-    vmovdqu     xmm12, [rdi + 608]                  ; k_14
-    vpxor       xmm12, xmm12, [r9]                  ; k_Nr + text
-    vaesenclast xmm7, xmm7, xmm12                   ; other text
+    vaesenc     xmm0, xmm0, xmm12                   ; round 13
+    vmovdqu     xmm12, [rdi + 704]                  ; k_14
+    vpxor       xmm13, xmm12, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm13                   ; other text
     vmovdqu     [r12], xmm7                         ; written
-    vmovdqu     xmm12, [rdi + 608]                  ; k_14
-    vpxor       xmm12, xmm12, [r9 + 16]             ; k_Nr + text
-    vaesenclast xmm8, xmm8, xmm12                   ; other text
+    vpxor       xmm13, xmm12, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm13                   ; other text
     vmovdqu     [r12 + 16], xmm8                    ; written
-    vmovdqu     xmm12, [rdi + 608]                  ; k_14
-    vpxor       xmm12, xmm12, [r9 + 32]             ; k_Nr + text
-    vaesenclast xmm9, xmm9, xmm12                   ; other text
+    vpxor       xmm13, xmm12, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm13                   ; other text
     vmovdqu     [r12 + 32], xmm9                    ; written
-    vmovdqu     xmm12, [rdi + 608]                  ; k_14
-    vpxor       xmm12, xmm12, [r9 + 48]             ; k_Nr + text
-    vaesenclast xmm10, xmm10, xmm12                 ; other text
+    vpxor       xmm13, xmm12, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm13                 ; other text
     vmovdqu     [r12 + 48], xmm10                   ; written
-    vmovdqu     xmm12, [rdi + 608]                  ; k_14
-    vpxor       xmm12, xmm12, [r9 + 64]             ; k_Nr + text
-    vaesenclast xmm11, xmm11, xmm12                 ; other text
+    vpxor       xmm13, xmm12, [r9 + 64]             ; k_Nr + text
+    vaesenclast xmm11, xmm11, xmm13                 ; other text
     vmovdqu     [r12 + 64], xmm11                   ; written
-    vmovdqu     xmm12, [rdi + 608]                  ; k_14
-    vpxor       xmm4, xmm12, xmm4                   ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm4                    ; other text
-    vpxor       xmm4, xmm2, xmm11
-    vpand       xmm4, xmm4, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm4, xmm2, xmm4                    ; r bytes of the last block, then d of the one before
+    vpxor       xmm6, xmm12, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm12                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm11
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm4, xmm4, [rsi + 16]
-    vmovdqu     [r12 + r13 - 16], xmm4              ; the last 16 bytes
-    vpand       xmm2, xmm2, [rdx + rcx]             ; zero-padded
-    vpshufb     xmm4, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm4, [rdi + 16]              ; T = A + C1
-    vpxor       xmm12, xmm4, [rdi + 144]            ; U = A + C2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; A0·A1
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
+    vpxor       xmm12, xmm6, [rdi + 208]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; U0·U1
-    vpxor       xmm1, xmm1, xmm4                    ; S += it
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm6, xmm12                   ; HI += it
+    vpxor       xmm5, xmm5, xmm12                   ; HI += it
     vpshufb     xmm6, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 32]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm6                    ; S += it
-    vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
-    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
+    vpxor       xmm8, xmm6, [rdi + 224]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
-    vpshufb     xmm6, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    jmp         .short_reduce
+.short_over_6:
+    cmp         r13, 0x71
+    jae         .short_over_7
+    mov         rcx, r13
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm13, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm13                   ; + k_0
+    vpxor       xmm8, xmm8, xmm13                   ; + k_0
+    vpxor       xmm9, xmm9, xmm13                   ; + k_0
+    vpxor       xmm10, xmm10, xmm13                 ; + k_0
+    vpxor       xmm11, xmm11, xmm13                 ; + k_0
+    vpxor       xmm12, xmm12, xmm13                 ; + k_0
+    vpxor       xmm2, xmm2, xmm13                   ; + k_0
+    vpxor       xmm0, xmm0, xmm13                   ; + k_0
+    vmovdqu     xmm13, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm13                   ; round 1
+    vaesenc     xmm8, xmm8, xmm13                   ; round 1
+    vaesenc     xmm9, xmm9, xmm13                   ; round 1
+    vaesenc     xmm10, xmm10, xmm13                 ; round 1
+    vaesenc     xmm11, xmm11, xmm13                 ; round 1
+    vaesenc     xmm12, xmm12, xmm13                 ; round 1
+    vaesenc     xmm2, xmm2, xmm13                   ; round 1
+    vaesenc     xmm0, xmm0, xmm13                   ; round 1
+    vmovdqu     xmm13, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm13                   ; round 2
+    vaesenc     xmm8, xmm8, xmm13                   ; round 2
+    vaesenc     xmm9, xmm9, xmm13                   ; round 2
+    vaesenc     xmm10, xmm10, xmm13                 ; round 2
+    vaesenc     xmm11, xmm11, xmm13                 ; round 2
+    vaesenc     xmm12, xmm12, xmm13                 ; round 2
+    vaesenc     xmm2, xmm2, xmm13                   ; round 2
+    vaesenc     xmm0, xmm0, xmm13                   ; round 2
+    vmovdqu     xmm13, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm13                   ; round 3
+    vaesenc     xmm8, xmm8, xmm13                   ; round 3
+    vaesenc     xmm9, xmm9, xmm13                   ; round 3
+    vaesenc     xmm10, xmm10, xmm13                 ; round 3
+    vaesenc     xmm11, xmm11, xmm13                 ; round 3
+    vaesenc     xmm12, xmm12, xmm13                 ; round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; round 3
+    vaesenc     xmm0, xmm0, xmm13                   ; round 3
+    vmovdqu     xmm13, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm13                   ; round 4
+    vaesenc     xmm8, xmm8, xmm13                   ; round 4
+    vaesenc     xmm9, xmm9, xmm13                   ; round 4
+    vaesenc     xmm10, xmm10, xmm13                 ; round 4
+    vaesenc     xmm11, xmm11, xmm13                 ; round 4
+    vaesenc     xmm12, xmm12, xmm13                 ; round 4
+    vaesenc     xmm2, xmm2, xmm13                   ; round 4
+    vaesenc     xmm0, xmm0, xmm13                   ; round 4
+    vmovdqu     xmm13, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm13                   ; round 5
+    vaesenc     xmm8, xmm8, xmm13                   ; round 5
+    vaesenc     xmm9, xmm9, xmm13                   ; round 5
+    vaesenc     xmm10, xmm10, xmm13                 ; round 5
+    vaesenc     xmm11, xmm11, xmm13                 ; round 5
+    vaesenc     xmm12, xmm12, xmm13                 ; round 5
+    vaesenc     xmm2, xmm2, xmm13                   ; round 5
+    vaesenc     xmm0, xmm0, xmm13                   ; round 5
+    vmovdqu     xmm13, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm13                   ; round 6
+    vaesenc     xmm8, xmm8, xmm13                   ; round 6
+    vaesenc     xmm9, xmm9, xmm13                   ; round 6
+    vaesenc     xmm10, xmm10, xmm13                 ; round 6
+    vaesenc     xmm11, xmm11, xmm13                 ; round 6
+    vaesenc     xmm12, xmm12, xmm13                 ; round 6
+    vaesenc     xmm2, xmm2, xmm13                   ; round 6
+    vaesenc     xmm0, xmm0, xmm13                   ; round 6
+    vmovdqu     xmm13, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm13                   ; round 7
+    vaesenc     xmm8, xmm8, xmm13                   ; round 7
+    vaesenc     xmm9, xmm9, xmm13                   ; round 7
+    vaesenc     xmm10, xmm10, xmm13                 ; round 7
+    vaesenc     xmm11, xmm11, xmm13                 ; round 7
+    vaesenc     xmm12, xmm12, xmm13                 ; round 7
+    vaesenc     xmm2, xmm2, xmm13                   ; round 7
+    vaesenc     xmm0, xmm0, xmm13                   ; round 7
+    vmovdqu     xmm13, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm13                   ; round 8
+    vaesenc     xmm8, xmm8, xmm13                   ; round 8
+    vaesenc     xmm9, xmm9, xmm13                   ; round 8
+    vaesenc     xmm10, xmm10, xmm13                 ; round 8
+    vaesenc     xmm11, xmm11, xmm13                 ; round 8
+    vaesenc     xmm12, xmm12, xmm13                 ; round 8
+    vaesenc     xmm2, xmm2, xmm13                   ; round 8
+    vaesenc     xmm0, xmm0, xmm13                   ; round 8
+    vmovdqu     xmm13, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm13                   ; round 9
+    vaesenc     xmm8, xmm8, xmm13                   ; round 9
+    vaesenc     xmm9, xmm9, xmm13                   ; round 9
+    vaesenc     xmm10, xmm10, xmm13                 ; round 9
+    vaesenc     xmm11, xmm11, xmm13                 ; round 9
+    vaesenc     xmm12, xmm12, xmm13                 ; round 9
+    vaesenc     xmm2, xmm2, xmm13                   ; round 9
+    vaesenc     xmm0, xmm0, xmm13                   ; round 9
+    vmovdqu     xmm13, [rdi + 640]                  ; k_10
+    vaesenc     xmm7, xmm7, xmm13                   ; round 10
+    vaesenc     xmm8, xmm8, xmm13                   ; round 10
+    vaesenc     xmm9, xmm9, xmm13                   ; round 10
+    vaesenc     xmm10, xmm10, xmm13                 ; round 10
+    vaesenc     xmm11, xmm11, xmm13                 ; round 10
+    vaesenc     xmm12, xmm12, xmm13                 ; round 10
+    vaesenc     xmm2, xmm2, xmm13                   ; round 10
+    vaesenc     xmm0, xmm0, xmm13                   ; round 10
+    vmovdqu     xmm13, [rdi + 656]                  ; k_11
+    vaesenc     xmm7, xmm7, xmm13                   ; round 11
+    vaesenc     xmm8, xmm8, xmm13                   ; round 11
+    vaesenc     xmm9, xmm9, xmm13                   ; round 11
+    vaesenc     xmm10, xmm10, xmm13                 ; round 11
+    vaesenc     xmm11, xmm11, xmm13                 ; round 11
+    vaesenc     xmm12, xmm12, xmm13                 ; round 11
+    vaesenc     xmm2, xmm2, xmm13                   ; round 11
+    vaesenc     xmm0, xmm0, xmm13                   ; round 11
+    vmovdqu     xmm13, [rdi + 672]                  ; k_12
+    vaesenc     xmm7, xmm7, xmm13                   ; round 12
+    vaesenc     xmm8, xmm8, xmm13                   ; round 12
+    vaesenc     xmm9, xmm9, xmm13                   ; round 12
+    vaesenc     xmm10, xmm10, xmm13                 ; round 12
+    vaesenc     xmm11, xmm11, xmm13                 ; round 12
+    vaesenc     xmm12, xmm12, xmm13                 ; round 12
+    vaesenc     xmm2, xmm2, xmm13                   ; round 12
+    vaesenc     xmm0, xmm0, xmm13                   ; round 12
+    vmovdqu     xmm13, [rdi + 688]                  ; k_13
+    vaesenc     xmm7, xmm7, xmm13                   ; round 13
+    vaesenc     xmm8, xmm8, xmm13                   ; round 13
+    vaesenc     xmm9, xmm9, xmm13                   ; round 13
+    vaesenc     xmm10, xmm10, xmm13                 ; round 13
+    vaesenc     xmm11, xmm11, xmm13                 ; round 13
+    vaesenc     xmm12, xmm12, xmm13                 ; round 13
+    vaesenc     xmm2, xmm2, xmm13                   ; round 13
+    vaesenc     xmm0, xmm0, xmm13                   ; round 13
+    vmovdqu     xmm13, [rdi + 704]                  ; k_14
+    vpxor       xmm14, xmm13, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm14                   ; other text
+    vmovdqu     [r12], xmm7                         ; written
+    vpxor       xmm14, xmm13, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm14                   ; other text
+    vmovdqu     [r12 + 16], xmm8                    ; written
+    vpxor       xmm14, xmm13, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm14                   ; other text
+    vmovdqu     [r12 + 32], xmm9                    ; written
+    vpxor       xmm14, xmm13, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm14                 ; other text
+    vmovdqu     [r12 + 48], xmm10                   ; written
+    vpxor       xmm14, xmm13, [r9 + 64]             ; k_Nr + text
+    vaesenclast xmm11, xmm11, xmm14                 ; other text
+    vmovdqu     [r12 + 64], xmm11                   ; written
+    vpxor       xmm14, xmm13, [r9 + 80]             ; k_Nr + text
+    vaesenclast xmm12, xmm12, xmm14                 ; other text
+    vmovdqu     [r12 + 80], xmm12                   ; written
+    vpxor       xmm6, xmm13, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm13                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm12
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 32]              ; T = A + C1
+    vpxor       xmm13, xmm6, [rdi + 192]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm13                   ; HI += it
+    vpshufb     xmm6, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
     vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm6                    ; S += it
     vpxor       xmm3, xmm3, xmm7                    ; LO += it
-    vpxor       xmm4, xmm4, xmm8                    ; HI += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm6, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
     vpxor       xmm3, xmm3, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
+    jmp         .short_reduce
+.short_over_7:
+    mov         rcx, r13
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r13 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm13, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm13, xmm13, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; 7 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm14, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm14                   ; + k_0
+    vpxor       xmm8, xmm8, xmm14                   ; + k_0
+    vpxor       xmm9, xmm9, xmm14                   ; + k_0
+    vpxor       xmm10, xmm10, xmm14                 ; + k_0
+    vpxor       xmm11, xmm11, xmm14                 ; + k_0
+    vpxor       xmm12, xmm12, xmm14                 ; + k_0
+    vpxor       xmm13, xmm13, xmm14                 ; + k_0
+    vpxor       xmm2, xmm2, xmm14                   ; + k_0
+    vpxor       xmm0, xmm0, xmm14                   ; + k_0
+    vmovdqu     xmm14, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm14                   ; round 1
+    vaesenc     xmm8, xmm8, xmm14                   ; round 1
+    vaesenc     xmm9, xmm9, xmm14                   ; round 1
+    vaesenc     xmm10, xmm10, xmm14                 ; round 1
+    vaesenc     xmm11, xmm11, xmm14                 ; round 1
+    vaesenc     xmm12, xmm12, xmm14                 ; round 1
+    vaesenc     xmm13, xmm13, xmm14                 ; round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; round 1
+    vaesenc     xmm0, xmm0, xmm14                   ; round 1
+    vmovdqu     xmm14, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm14                   ; round 2
+    vaesenc     xmm8, xmm8, xmm14                   ; round 2
+    vaesenc     xmm9, xmm9, xmm14                   ; round 2
+    vaesenc     xmm10, xmm10, xmm14                 ; round 2
+    vaesenc     xmm11, xmm11, xmm14                 ; round 2
+    vaesenc     xmm12, xmm12, xmm14                 ; round 2
+    vaesenc     xmm13, xmm13, xmm14                 ; round 2
+    vaesenc     xmm2, xmm2, xmm14                   ; round 2
+    vaesenc     xmm0, xmm0, xmm14                   ; round 2
+    vmovdqu     xmm14, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm14                   ; round 3
+    vaesenc     xmm8, xmm8, xmm14                   ; round 3
+    vaesenc     xmm9, xmm9, xmm14                   ; round 3
+    vaesenc     xmm10, xmm10, xmm14                 ; round 3
+    vaesenc     xmm11, xmm11, xmm14                 ; round 3
+    vaesenc     xmm12, xmm12, xmm14                 ; round 3
+    vaesenc     xmm13, xmm13, xmm14                 ; round 3
+    vaesenc     xmm2, xmm2, xmm14                   ; round 3
+    vaesenc     xmm0, xmm0, xmm14                   ; round 3
+    vmovdqu     xmm14, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm14                   ; round 4
+    vaesenc     xmm8, xmm8, xmm14                   ; round 4
+    vaesenc     xmm9, xmm9, xmm14                   ; round 4
+    vaesenc     xmm10, xmm10, xmm14                 ; round 4
+    vaesenc     xmm11, xmm11, xmm14                 ; round 4
+    vaesenc     xmm12, xmm12, xmm14                 ; round 4
+    vaesenc     xmm13, xmm13, xmm14                 ; round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; round 4
+    vaesenc     xmm0, xmm0, xmm14                   ; round 4
+    vmovdqu     xmm14, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm14                   ; round 5
+    vaesenc     xmm8, xmm8, xmm14                   ; round 5
+    vaesenc     xmm9, xmm9, xmm14                   ; round 5
+    vaesenc     xmm10, xmm10, xmm14                 ; round 5
+    vaesenc     xmm11, xmm11, xmm14                 ; round 5
+    vaesenc     xmm12, xmm12, xmm14                 ; round 5
+    vaesenc     xmm13, xmm13, xmm14                 ; round 5
+    vaesenc     xmm2, xmm2, xmm14                   ; round 5
+    vaesenc     xmm0, xmm0, xmm14                   ; round 5
+    vmovdqu     xmm14, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm14                   ; round 6
+    vaesenc     xmm8, xmm8, xmm14                   ; round 6
+    vaesenc     xmm9, xmm9, xmm14                   ; round 6
+    vaesenc     xmm10, xmm10, xmm14                 ; round 6
+    vaesenc     xmm11, xmm11, xmm14                 ; round 6
+    vaesenc     xmm12, xmm12, xmm14                 ; round 6
+    vaesenc     xmm13, xmm13, xmm14                 ; round 6
+    vaesenc     xmm2, xmm2, xmm14                   ; round 6
+    vaesenc     xmm0, xmm0, xmm14                   ; round 6
+    vmovdqu     xmm14, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm14                   ; round 7
+    vaesenc     xmm8, xmm8, xmm14                   ; round 7
+    vaesenc     xmm9, xmm9, xmm14                   ; round 7
+    vaesenc     xmm10, xmm10, xmm14                 ; round 7
+    vaesenc     xmm11, xmm11, xmm14                 ; round 7
+    vaesenc     xmm12, xmm12, xmm14                 ; round 7
+    vaesenc     xmm13, xmm13, xmm14                 ; round 7
+    vaesenc     xmm2, xmm2, xmm14                   ; round 7
+    vaesenc     xmm0, xmm0, xmm14                   ; round 7
+    vmovdqu     xmm14, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm14                   ; round 8
+    vaesenc     xmm8, xmm8, xmm14                   ; round 8
+    vaesenc     xmm9, xmm9, xmm14                   ; round 8
+    vaesenc     xmm10, xmm10, xmm14                 ; round 8
+    vaesenc     xmm11, xmm11, xmm14                 ; round 8
+    vaesenc     xmm12, xmm12, xmm14                 ; round 8
+    vaesenc     xmm13, xmm13, xmm14                 ; round 8
+    vaesenc     xmm2, xmm2, xmm14                   ; round 8
+    vaesenc     xmm0, xmm0, xmm14                   ; round 8
+    vmovdqu     xmm14, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm14                   ; round 9
+    vaesenc     xmm8, xmm8, xmm14                   ; round 9
+    vaesenc     xmm9, xmm9, xmm14                   ; round 9
+    vaesenc     xmm10, xmm10, xmm14                 ; round 9
+    vaesenc     xmm11, xmm11, xmm14                 ; round 9
+    vaesenc     xmm12, xmm12, xmm14                 ; round 9
+    vaesenc     xmm13, xmm13, xmm14                 ; round 9
+    vaesenc     xmm2, xmm2, xmm14                   ; round 9
+    vaesenc     xmm0, xmm0, xmm14                   ; round 9
+    vmovdqu     xmm14, [rdi + 640]                  ; k_10
+    vaesenc     xmm7, xmm7, xmm14                   ; round 10
+    vaesenc     xmm8, xmm8, xmm14                   ; round 10
+    vaesenc     xmm9, xmm9, xmm14                   ; round 10
+    vaesenc     xmm10, xmm10, xmm14                 ; round 10
+    vaesenc     xmm11, xmm11, xmm14                 ; round 10
+    vaesenc     xmm12, xmm12, xmm14                 ; round 10
+    vaesenc     xmm13, xmm13, xmm14                 ; round 10
+    vaesenc     xmm2, xmm2, xmm14                   ; round 10
+    vaesenc     xmm0, xmm0, xmm14                   ; round 10
+    vmovdqu     xmm14, [rdi + 656]                  ; k_11
+    vaesenc     xmm7, xmm7, xmm14                   ; round 11
+    vaesenc     xmm8, xmm8, xmm14                   ; round 11
+    vaesenc     xmm9, xmm9, xmm14                   ; round 11
+    vaesenc     xmm10, xmm10, xmm14                 ; round 11
+    vaesenc     xmm11, xmm11, xmm14                 ; round 11
+    vaesenc     xmm12, xmm12, xmm14                 ; round 11
+    vaesenc     xmm13, xmm13, xmm14                 ; round 11
+    vaesenc     xmm2, xmm2, xmm14                   ; round 11
+    vaesenc     xmm0, xmm0, xmm14                   ; round 11
+    vmovdqu     xmm14, [rdi + 672]                  ; k_12
+    vaesenc     xmm7, xmm7, xmm14                   ; round 12
+    vaesenc     xmm8, xmm8, xmm14                   ; round 12
+    vaesenc     xmm9, xmm9, xmm14                   ; round 12
+    vaesenc     xmm10, xmm10, xmm14                 ; round 12
+    vaesenc     xmm11, xmm11, xmm14                 ; round 12
+    vaesenc     xmm12, xmm12, xmm14                 ; round 12
+    vaesenc     xmm13, xmm13, xmm14                 ; round 12
+    vaesenc     xmm2, xmm2, xmm14                   ; round 12
+    vaesenc     xmm0, xmm0, xmm14                   ; round 12
+    vmovdqu     xmm14, [rdi + 688]                  ; k_13
+    vaesenc     xmm7, xmm7, xmm14                   ; round 13
+    vaesenc     xmm8, xmm8, xmm14                   ; round 13
+    vaesenc     xmm9, xmm9, xmm14                   ; round 13
+    vaesenc     xmm10, xmm10, xmm14                 ; round 13
+    vaesenc     xmm11, xmm11, xmm14                 ; round 13
+    vaesenc     xmm12, xmm12, xmm14                 ; round 13
+    vaesenc     xmm13, xmm13, xmm14                 ; round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; round 13
+    vaesenc     xmm0, xmm0, xmm14                   ; round 13
+    vmovdqu     xmm14, [rdi + 704]                  ; k_14
+    vpxor       xmm15, xmm14, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm15                   ; other text
+    vmovdqu     [r12], xmm7                         ; written
+    vpxor       xmm15, xmm14, [r9 + 16]             ; k_Nr + text
+    vaesenclast xmm8, xmm8, xmm15                   ; other text
+    vmovdqu     [r12 + 16], xmm8                    ; written
+    vpxor       xmm15, xmm14, [r9 + 32]             ; k_Nr + text
+    vaesenclast xmm9, xmm9, xmm15                   ; other text
+    vmovdqu     [r12 + 32], xmm9                    ; written
+    vpxor       xmm15, xmm14, [r9 + 48]             ; k_Nr + text
+    vaesenclast xmm10, xmm10, xmm15                 ; other text
+    vmovdqu     [r12 + 48], xmm10                   ; written
+    vpxor       xmm15, xmm14, [r9 + 64]             ; k_Nr + text
+    vaesenclast xmm11, xmm11, xmm15                 ; other text
+    vmovdqu     [r12 + 64], xmm11                   ; written
+    vpxor       xmm15, xmm14, [r9 + 80]             ; k_Nr + text
+    vaesenclast xmm12, xmm12, xmm15                 ; other text
+    vmovdqu     [r12 + 80], xmm12                   ; written
+    vpxor       xmm15, xmm14, [r9 + 96]             ; k_Nr + text
+    vaesenclast xmm13, xmm13, xmm15                 ; other text
+    vmovdqu     [r12 + 96], xmm13                   ; written
+    vpxor       xmm6, xmm14, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm14                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm13
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm6, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm6, xmm6, [rsi + 16]
+    vmovdqu     [r12 + r13 - 16], xmm6              ; the last 16 bytes
+    vpshufb     xmm6, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 16]              ; T = A + C1
+    vpxor       xmm14, xmm6, [rdi + 176]            ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm14                   ; HI += it
+    vpshufb     xmm6, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 32]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 192]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 48]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 208]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 64]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 80]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 96]              ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpshufb     xmm6, xmm13, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm7, xmm6, [rdi + 112]             ; T = A + C1
+    vpxor       xmm8, xmm6, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm6                    ; S += it
+    vpxor       xmm3, xmm3, xmm7                    ; LO += it
+    vpxor       xmm5, xmm5, xmm8                    ; HI += it
+    vpand       xmm2, xmm2, [rdx + rcx + 16]        ; zero-padded
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_under_block:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x00
     je          .short_none
-    vpxor       xmm4, xmm4, xmm4
+    vpxor       xmm6, xmm6, xmm6
     cmp         r13, 0x08
     jb          .short_under8
-    vmovq       xmm4, [r9]                          ; bytes 0..7
-    vmovq       xmm5, [r9 + r13 - 8]                ; the last 8 bytes
+    vmovq       xmm6, [r9]                          ; bytes 0..7
+    vmovq       xmm7, [r9 + r13 - 8]                ; the last 8 bytes
     mov         rcx, r13
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under8:
     cmp         r13, 0x04
     jb          .short_under4
-    vmovd       xmm4, [r9]                          ; bytes 0..3
-    vmovd       xmm5, [r9 + r13 - 4]                ; the last 4 bytes
+    vmovd       xmm6, [r9]                          ; bytes 0..3
+    vmovd       xmm7, [r9 + r13 - 4]                ; the last 4 bytes
     mov         rcx, r13
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under4:
     mov         rdx, r13
     shr         rdx, 0x01
     movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm4, rcx
+    vmovq       xmm6, rcx
     movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
-    vmovq       xmm5, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm6, rdx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vmovq       xmm8, rdx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     mov         rdx, r13
     sub         rdx, 0x01
     movzx       ecx, byte [r9 + rdx]                ; byte r - 1
-    vmovq       xmm6, rcx
+    vmovq       xmm8, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm7, rdx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vmovq       xmm9, rdx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     mov         ecx, 0x00                           ; no byte stays
-    vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm7
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .short_padded:
     lea         rcx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
     mov         rdx, r13
     neg         rdx                                 ; d - 16
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
+    vpxor       xmm2, xmm2, xmm7                    ; + k_0
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
+    vaesenc     xmm2, xmm2, xmm7                    ; round 10
+    vaesenc     xmm0, xmm0, xmm7                    ; round 10
+    vmovdqu     xmm7, [rdi + 656]                   ; k_11
+    vaesenc     xmm2, xmm2, xmm7                    ; round 11
+    vaesenc     xmm0, xmm0, xmm7                    ; round 11
+    vmovdqu     xmm7, [rdi + 672]                   ; k_12
+    vaesenc     xmm2, xmm2, xmm7                    ; round 12
+    vaesenc     xmm0, xmm0, xmm7                    ; round 12
+    vmovdqu     xmm7, [rdi + 688]                   ; k_13
+    vaesenc     xmm2, xmm2, xmm7                    ; round 13
+    vaesenc     xmm0, xmm0, xmm7                    ; round 13
+    vmovdqu     xmm7, [rdi + 704]                   ; k_14
+    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm8, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
+    vpand       xmm2, xmm8, [rcx + rdx + 32]        ; zero-padded
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm7                    ; round 10
-    vaesenc     xmm2, xmm2, xmm7                    ; round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm7                    ; round 11
-    vaesenc     xmm2, xmm2, xmm7                    ; round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm7                    ; round 12
-    vaesenc     xmm2, xmm2, xmm7                    ; round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm7                    ; round 13
-    vaesenc     xmm2, xmm2, xmm7                    ; round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm4, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm8, xmm2, xmm4                    ; other text
-    vpand       xmm2, xmm8, [rcx + rdx + 16]        ; zero-padded
-    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     mov         rcx, r13
     and         rcx, 0x08
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_8
     vmovq       [r12], xmm8                         ; 8 of its bytes
@@ -3751,57 +4214,43 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
 .short_stored_1:
     jmp         .short_reduce
 .short_none:
-    vmovdqu     xmm5, [rdi + 352]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm2, xmm1, [rdi + 96]              ; T = A + C1
-    vpxor       xmm4, xmm1, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm2, xmm2, 0x10              ; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
-    vpxor       xmm2, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm7, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm2, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm1                    ; + k_0
-    vmovdqu     xmm1, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm1                    ; round 1
-    vmovdqu     xmm1, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm1                    ; round 2
-    vmovdqu     xmm1, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm1                    ; round 3
-    vmovdqu     xmm1, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm1                    ; round 4
-    vmovdqu     xmm1, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm1                    ; round 5
-    vmovdqu     xmm1, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm1                    ; round 6
-    vmovdqu     xmm1, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm1                    ; round 7
-    vmovdqu     xmm1, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm1                    ; round 8
-    vmovdqu     xmm1, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm1                    ; round 9
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm1                    ; round 10
-    vmovdqu     xmm1, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm1                    ; round 11
-    vmovdqu     xmm1, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm1                    ; round 12
-    vmovdqu     xmm1, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm1                    ; round 13
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vmovdqu     xmm2, [rdi + 480]                   ; k_0
+    vpxor       xmm0, xmm0, xmm2                    ; + k_0
+    vmovdqu     xmm2, [rdi + 496]                   ; k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; round 1
+    vmovdqu     xmm2, [rdi + 512]                   ; k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; round 2
+    vmovdqu     xmm2, [rdi + 528]                   ; k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; round 3
+    vmovdqu     xmm2, [rdi + 544]                   ; k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; round 4
+    vmovdqu     xmm2, [rdi + 560]                   ; k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; round 5
+    vmovdqu     xmm2, [rdi + 576]                   ; k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; round 6
+    vmovdqu     xmm2, [rdi + 592]                   ; k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; round 7
+    vmovdqu     xmm2, [rdi + 608]                   ; k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; round 8
+    vmovdqu     xmm2, [rdi + 624]                   ; k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; round 9
+    vmovdqu     xmm2, [rdi + 640]                   ; k_10
+    vaesenc     xmm0, xmm0, xmm2                    ; round 10
+    vmovdqu     xmm2, [rdi + 656]                   ; k_11
+    vaesenc     xmm0, xmm0, xmm2                    ; round 11
+    vmovdqu     xmm2, [rdi + 672]                   ; k_12
+    vaesenc     xmm0, xmm0, xmm2                    ; round 12
+    vmovdqu     xmm2, [rdi + 688]                   ; k_13
+    vaesenc     xmm0, xmm0, xmm2                    ; round 13
+    vmovdqu     xmm2, [rdi + 704]                   ; k_14
+    vaesenclast xmm0, xmm0, xmm2                    ; E_K(J_0)
 .short_reduce:
-    vpxor       xmm1, xmm3, xmm2                    ; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm2                    ; reduce: HI += S
-    vpxor       xmm2, xmm2, xmm5                    ; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm2, xmm3, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm5, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; as in memory
     vpxor       xmm0, xmm1, xmm0                    ; the tag
@@ -3814,47 +4263,45 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     pop         rbx                                 ; callee-saved
     ret
 .long:
-    vpshufb     xmm0, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; E_K(J_0): k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_0
     vpxor       xmm0, xmm0, xmm3                    ; E_K(J_0): + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; E_K(J_0): k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_1
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; E_K(J_0): k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_2
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; E_K(J_0): k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_3
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; E_K(J_0): k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_4
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; E_K(J_0): k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; E_K(J_0): k_5
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; E_K(J_0): k_6
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; E_K(J_0): k_7
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; E_K(J_0): k_8
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; E_K(J_0): k_9
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; E_K(J_0): k_10
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 10
-    vmovdqu     xmm3, [rdi + 560]                   ; E_K(J_0): k_11
+    vmovdqu     xmm3, [rdi + 656]                   ; E_K(J_0): k_11
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 11
-    vmovdqu     xmm3, [rdi + 576]                   ; E_K(J_0): k_12
+    vmovdqu     xmm3, [rdi + 672]                   ; E_K(J_0): k_12
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 12
-    vmovdqu     xmm3, [rdi + 592]                   ; E_K(J_0): k_13
+    vmovdqu     xmm3, [rdi + 688]                   ; E_K(J_0): k_13
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 13
-    vmovdqu     xmm3, [rdi + 608]                   ; E_K(J_0): k_14
+    vmovdqu     xmm3, [rdi + 704]                   ; E_K(J_0): k_14
     vaesenclast xmm0, xmm0, xmm3                    ; E_K(J_0): last round
     vmovdqu     [rsp], xmm0                         ; E_K(J_0), put aside
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; the next counters
-    vpxor       xmm0, xmm1, [rdi + 112]             ; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 240]             ; U = A + C2
+    vpxor       xmm0, xmm1, [rdi + 144]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 304]             ; U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; T0·T1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
     vpxor       xmm0, xmm0, xmm1                    ; LO += S
     vpxor       xmm1, xmm3, xmm1                    ; HI += S
-    vpxor       xmm1, xmm1, [rdi + 368]             ; HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 464]             ; HI minus the key terms
     vpclmulqdq  xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
     vpxor       xmm0, xmm0, xmm1                    ; + HI
@@ -3879,7 +4326,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm1, xmm1, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -3888,7 +4335,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
@@ -3897,7 +4344,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 1
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_2
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 2
@@ -3906,7 +4353,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 2
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 3
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 3
@@ -3915,7 +4362,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 3
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 3
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_4
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 4
@@ -3924,7 +4371,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 4
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 4
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 5
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 5
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 5
@@ -3933,7 +4380,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 5
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 5
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 6
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 6
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 6
@@ -3942,7 +4389,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 6
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 6
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_7
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 7
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 7
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 7
@@ -3951,7 +4398,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 7
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 8
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 8
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 8
@@ -3960,7 +4407,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 8
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 8
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm10, [rdi + 624]                  ; AES: k_9
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 9
@@ -3969,7 +4416,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 9
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm10, [rdi + 640]                  ; AES: k_10
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 10
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 10
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 10
@@ -3978,7 +4425,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 10
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 10
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 10
-    vmovdqu     xmm10, [rdi + 560]                  ; AES: k_11
+    vmovdqu     xmm10, [rdi + 656]                  ; AES: k_11
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 11
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 11
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 11
@@ -3987,7 +4434,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 11
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 11
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 11
-    vmovdqu     xmm10, [rdi + 576]                  ; AES: k_12
+    vmovdqu     xmm10, [rdi + 672]                  ; AES: k_12
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 12
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 12
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 12
@@ -3996,7 +4443,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 12
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 12
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 12
-    vmovdqu     xmm10, [rdi + 592]                  ; AES: k_13
+    vmovdqu     xmm10, [rdi + 688]                  ; AES: k_13
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 13
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 13
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 13
@@ -4005,7 +4452,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm7, xmm7, xmm10                   ; AES: round 13
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 13
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 13
-    vmovdqu     xmm10, [rdi + 608]                  ; AES: k_14
+    vmovdqu     xmm10, [rdi + 704]                  ; AES: k_14
     vpxor       xmm11, xmm10, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm11                   ; AES: last round: the other text
     vmovdqu     [r12], xmm1                         ; AES: written
@@ -4031,10 +4478,9 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenclast xmm1, xmm9, xmm1                    ; AES: last round: the other text
     vmovdqu     [r12 + 112], xmm1                   ; AES: written
     add         r9, 0x80                            ; next group
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 256
     jb          .rest
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
@@ -4052,7 +4498,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
-    vmovdqu     xmm10, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; AES: k_0
     vpxor       xmm1, xmm1, xmm10                   ; AES: + k_0
     vpxor       xmm3, xmm3, xmm10                   ; AES: + k_0
     vpxor       xmm4, xmm4, xmm10                   ; AES: + k_0
@@ -4061,7 +4507,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm7, xmm7, xmm10                   ; AES: + k_0
     vpxor       xmm8, xmm8, xmm10                   ; AES: + k_0
     vpxor       xmm9, xmm9, xmm10                   ; AES: + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm10, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm1, xmm1, xmm10                   ; AES: round 1
     vaesenc     xmm3, xmm3, xmm10                   ; AES: round 1
     vaesenc     xmm4, xmm4, xmm10                   ; AES: round 1
@@ -4073,7 +4519,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm10                   ; AES: round 1
     vaesenc     xmm9, xmm9, xmm10                   ; AES: round 1
     vmovdqu     xmm10, [r12 + 48]                   ; C4·H^5: C, bytes as in memory
-    vmovdqu     xmm12, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm12, [rdi + 512]                  ; AES: k_2
     vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
     vaesenc     xmm1, xmm1, xmm12                   ; AES: round 2
     vaesenc     xmm3, xmm3, xmm12                   ; AES: round 2
@@ -4086,13 +4532,13 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm13, xmm13, xmm14                 ; C5·H^4: S += it
     vaesenc     xmm8, xmm8, xmm12                   ; AES: round 2
     vaesenc     xmm9, xmm9, xmm12                   ; AES: round 2
-    vpxor       xmm12, xmm11, [rdi + 32]            ; C3·H^6: T = A + C1
-    vmovdqu     xmm14, [rdi + 432]                  ; AES: k_3
+    vpxor       xmm12, xmm11, [rdi + 64]            ; C3·H^6: T = A + C1
+    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 3
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C3·H^6: T0·T1
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 3
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 3
-    vpxor       xmm15, xmm10, [rdi + 48]            ; C4·H^5: T = A + C1
+    vpxor       xmm15, xmm10, [rdi + 80]            ; C4·H^5: T = A + C1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 3
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 3
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
@@ -4100,21 +4546,21 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 3
     vpxor       xmm12, xmm12, xmm15                 ; C5·H^4: LO += it
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 3
-    vmovdqu     xmm14, [rdi + 448]                  ; AES: k_4
-    vpxor       xmm11, xmm11, [rdi + 160]           ; C3·H^6: U = A + C2
+    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_4
+    vpxor       xmm11, xmm11, [rdi + 224]           ; C3·H^6: U = A + C2
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 4
     vaesenc     xmm3, xmm3, xmm14                   ; AES: round 4
     vpclmulqdq  xmm11, xmm11, xmm11, 0x10           ; C3·H^6: U0·U1
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 4
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 4
-    vpxor       xmm10, xmm10, [rdi + 176]           ; C4·H^5: U = A + C2
+    vpxor       xmm10, xmm10, [rdi + 240]           ; C4·H^5: U = A + C2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 4
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 4
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C4·H^5: U0·U1
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 4
     vaesenc     xmm9, xmm9, xmm14                   ; AES: round 4
     vpxor       xmm10, xmm11, xmm10                 ; C5·H^4: HI += it
-    vmovdqu     xmm11, [rdi + 464]                  ; AES: k_5
+    vmovdqu     xmm11, [rdi + 560]                  ; AES: k_5
     vaesenc     xmm1, xmm1, xmm11                   ; AES: round 5
     vmovdqu     xmm14, [r12 + 64]                   ; C5·H^4: C, bytes as in memory
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 5
@@ -4127,8 +4573,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 5
     vpxor       xmm13, xmm13, xmm15                 ; C6·H^3: S += it
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 5
-    vmovdqu     xmm11, [rdi + 480]                  ; AES: k_6
-    vpxor       xmm15, xmm14, [rdi + 64]            ; C5·H^4: T = A + C1
+    vmovdqu     xmm11, [rdi + 576]                  ; AES: k_6
+    vpxor       xmm15, xmm14, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm1, xmm1, xmm11                   ; AES: round 6
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 6
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
@@ -4137,11 +4583,11 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm12, xmm12, xmm15                 ; C6·H^3: LO += it
     vaesenc     xmm6, xmm6, xmm11                   ; AES: round 6
     vaesenc     xmm7, xmm7, xmm11                   ; AES: round 6
-    vpxor       xmm14, xmm14, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 6
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C5·H^4: U0·U1
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 6
-    vmovdqu     xmm11, [rdi + 496]                  ; AES: k_7
+    vmovdqu     xmm11, [rdi + 592]                  ; AES: k_7
     vpxor       xmm10, xmm10, xmm14                 ; C6·H^3: HI += it
     vaesenc     xmm1, xmm1, xmm11                   ; AES: round 7
     vaesenc     xmm3, xmm3, xmm11                   ; AES: round 7
@@ -4155,9 +4601,9 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm11                   ; AES: round 7
     vaesenc     xmm9, xmm9, xmm11                   ; AES: round 7
     vpxor       xmm11, xmm13, xmm15                 ; C7·H^2: S += it
-    vmovdqu     xmm13, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm13, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 8
-    vpxor       xmm15, xmm14, [rdi + 80]            ; C6·H^3: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 112]           ; C6·H^3: T = A + C1
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 8
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 8
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C6·H^3: T0·T1
@@ -4166,9 +4612,9 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm12, xmm12, xmm15                 ; C7·H^2: LO += it
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 8
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 8
-    vpxor       xmm14, xmm14, [rdi + 208]           ; C6·H^3: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 272]           ; C6·H^3: U = A + C2
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 8
-    vmovdqu     xmm13, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm13, [rdi + 624]                  ; AES: k_9
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 9
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 9
@@ -4182,12 +4628,12 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 9
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 9
     vpclmulqdq  xmm13, xmm14, xmm14, 0x10           ; C7·H^2: A0·A1
-    vmovdqu     xmm15, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm15, [rdi + 640]                  ; AES: k_10
     vaesenc     xmm1, xmm1, xmm15                   ; AES: round 10
     vpxor       xmm11, xmm11, xmm13                 ; C8·H^1: S += it
     vaesenc     xmm3, xmm3, xmm15                   ; AES: round 10
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 10
-    vpxor       xmm13, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vpxor       xmm13, xmm14, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 10
     vaesenc     xmm6, xmm6, xmm15                   ; AES: round 10
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C7·H^2: T0·T1
@@ -4195,8 +4641,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 10
     vpxor       xmm12, xmm12, xmm13                 ; C8·H^1: LO += it
     vaesenc     xmm9, xmm9, xmm15                   ; AES: round 10
-    vmovdqu     xmm13, [rdi + 560]                  ; AES: k_11
-    vpxor       xmm14, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vmovdqu     xmm13, [rdi + 656]                  ; AES: k_11
+    vpxor       xmm14, xmm14, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 11
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 11
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C7·H^2: U0·U1
@@ -4209,23 +4655,23 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 11
     vpshufb     xmm14, xmm14, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 11
-    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_12
+    vmovdqu     xmm13, [rdi + 672]                  ; AES: k_12
     vpclmulqdq  xmm15, xmm14, xmm14, 0x10           ; C8·H^1: A0·A1
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 12
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 12
     vpxor       xmm11, xmm11, xmm15                 ; C2·H^7: S += it
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 12
     vaesenc     xmm5, xmm5, xmm13                   ; AES: round 12
-    vpxor       xmm15, xmm14, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm14, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 12
     vaesenc     xmm7, xmm7, xmm13                   ; AES: round 12
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 12
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 12
     vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
-    vmovdqu     xmm13, [rdi + 592]                  ; AES: k_13
+    vmovdqu     xmm13, [rdi + 688]                  ; AES: k_13
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 13
-    vpxor       xmm14, xmm14, [rdi + 240]           ; C8·H^1: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 304]           ; C8·H^1: U = A + C2
     vaesenc     xmm3, xmm3, xmm13                   ; AES: round 13
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 13
     vpclmulqdq  xmm14, xmm14, xmm14, 0x10           ; C8·H^1: U0·U1
@@ -4236,7 +4682,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 13
     vmovdqu     xmm14, [r12]                        ; C1·H^8: C, bytes as in memory
     vaesenc     xmm9, xmm9, xmm13                   ; AES: round 13
-    vmovdqu     xmm13, [rdi + 608]                  ; AES: k_14
+    vmovdqu     xmm13, [rdi + 704]                  ; AES: k_14
     vpshufb     xmm14, xmm14, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm15, xmm13, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm15                   ; AES: last round: the other text
@@ -4255,7 +4701,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm11, xmm4                   ; C1·H^8: S += it
     vaesenclast xmm3, xmm5, xmm3                    ; AES: last round: the other text
     vmovdqu     [r12 + 176], xmm3                   ; AES: written
-    vpxor       xmm3, xmm1, [rdi + 16]              ; C2·H^7: T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 48]              ; C2·H^7: T = A + C1
     vpxor       xmm5, xmm13, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast xmm5, xmm6, xmm5                    ; AES: last round: the other text
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C2·H^7: T0·T1
@@ -4264,7 +4710,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm3, xmm12, xmm3                   ; C1·H^8: LO += it
     vaesenclast xmm5, xmm7, xmm5                    ; AES: last round: the other text
     vmovdqu     [r12 + 208], xmm5                   ; AES: written
-    vpxor       xmm1, xmm1, [rdi + 144]             ; C2·H^7: U = A + C2
+    vpxor       xmm1, xmm1, [rdi + 208]             ; C2·H^7: U = A + C2
     vpxor       xmm5, xmm13, [r9 + 96]              ; AES: k_Nr + text
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C2·H^7: U0·U1
     vaesenclast xmm5, xmm8, xmm5                    ; AES: last round: the other text
@@ -4275,15 +4721,15 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpclmulqdq  xmm6, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vmovdqu     [r12 + 240], xmm5                   ; AES: written
     vpxor       xmm4, xmm4, xmm6                    ; C1·H^8: S += it
-    vpxor       xmm5, xmm0, [rdi]                   ; C1·H^8: T = A + C1
+    vpxor       xmm5, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpxor       xmm3, xmm3, xmm5                    ; C1·H^8: LO += it
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
     vpxor       xmm0, xmm1, xmm0                    ; C1·H^8: HI += it
     vpxor       xmm1, xmm3, xmm4                    ; reduce: LO += S
     vpxor       xmm0, xmm0, xmm4                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpshufd     xmm3, xmm1, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm3, xmm0                    ; reduce: + HI
     vpclmulqdq  xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
@@ -4297,15 +4743,16 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
 .rest:
     mov         r10, r12
     mov         r11, rsi
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x80
     jb          .fewer
     add         r12, 0x80
     sub         rsi, 0x80
 .fewer:
     vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .written
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x40
     jb          .under_4
     vpshufb     xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
@@ -4316,77 +4763,77 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpaddd      xmm6, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm7, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm7                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm7                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm7                    ; AES: + k_0
     vpxor       xmm6, xmm6, xmm7                    ; AES: + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 1
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 2
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 3
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 4
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 5
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 6
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 7
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 8
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm7, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 9
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm7, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 10
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 10
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 10
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm7, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 11
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 11
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 11
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm7, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 12
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 12
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 12
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm7, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm3, xmm3, xmm7                    ; AES: round 13
     vaesenc     xmm4, xmm4, xmm7                    ; AES: round 13
     vaesenc     xmm5, xmm5, xmm7                    ; AES: round 13
     vaesenc     xmm6, xmm6, xmm7                    ; AES: round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm7, [rdi + 704]                   ; AES: k_14
     vpxor       xmm8, xmm7, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm8                    ; AES: last round: the other text
     vmovdqu     [r12], xmm3                         ; AES: written
@@ -4403,55 +4850,57 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     add         r12, 0x40
     sub         rsi, 0x40
 .under_4:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x20
     jb          .under_2
     vpshufb     xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm4, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm4, xmm4, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm5, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm5                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm5                    ; AES: + k_0
-    vmovdqu     xmm5, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 1
-    vmovdqu     xmm5, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 2
-    vmovdqu     xmm5, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 3
-    vmovdqu     xmm5, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 4
-    vmovdqu     xmm5, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 5
-    vmovdqu     xmm5, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 6
-    vmovdqu     xmm5, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 7
-    vmovdqu     xmm5, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 8
-    vmovdqu     xmm5, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm5, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 9
-    vmovdqu     xmm5, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm5, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 10
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 10
-    vmovdqu     xmm5, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm5, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 11
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 11
-    vmovdqu     xmm5, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm5, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 12
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 12
-    vmovdqu     xmm5, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm5, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm3, xmm3, xmm5                    ; AES: round 13
     vaesenc     xmm4, xmm4, xmm5                    ; AES: round 13
-    vmovdqu     xmm5, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm5, [rdi + 704]                   ; AES: k_14
     vpxor       xmm6, xmm5, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm6                    ; AES: last round: the other text
     vmovdqu     [r12], xmm3                         ; AES: written
@@ -4462,39 +4911,40 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     add         r12, 0x20
     sub         rsi, 0x20
 .under_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x10
     jb          .under_1
     vpshufb     xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
-    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm4, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
-    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
-    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm4, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
-    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm4, [rdi + 704]                   ; AES: k_14
     vpxor       xmm4, xmm4, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm3, xmm4                    ; AES: last round: the other text
     vmovdqu     [r12], xmm3                         ; AES: written
@@ -4502,37 +4952,36 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     add         r12, 0x10
     sub         rsi, 0x10
 .under_1:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .written
     vpshufb     xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
-    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
-    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
-    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
-    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
-    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
-    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
-    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
-    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm2, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
-    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm2, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
-    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm2, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 10
-    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm2, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 11
-    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm2, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 12
-    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm2, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 13
     vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         rsi, 0x08
@@ -4547,7 +4996,6 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpsrlq      xmm3, xmm3, xmm4                    ; AES: 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; AES: and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; AES: C_last, zero-padded
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     jmp         .padded                             ; AES
 .under8:
     cmp         rsi, 0x04
@@ -4584,7 +5032,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpor        xmm2, xmm2, xmm3                    ; AES
     vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm3, [rdi + 704]                   ; AES: k_14
     vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
     vmovq       xmm1, rsi                           ; AES
@@ -4594,7 +5042,6 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpand       xmm1, xmm3, xmm1                    ; AES: zero-padded
     mov         rcx, rsi
     and         rcx, 0x08                           ; AES
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_8                           ; AES
     vmovq       [r12], xmm3                         ; AES: 8 of its bytes
@@ -4603,7 +5050,6 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
 .stored_8:
     mov         rcx, rsi
     and         rcx, 0x04                           ; AES
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_4                           ; AES
     vmovd       [r12], xmm3                         ; AES: 4 of its bytes
@@ -4612,7 +5058,6 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
 .stored_4:
     mov         rcx, rsi
     and         rcx, 0x02                           ; AES
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .stored_2                           ; AES
     vpextrw     word [r12], xmm3, 0x00              ; AES: 2 of its bytes
@@ -4620,7 +5065,6 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     add         r12, 0x02                           ; AES
 .stored_2:
     and         rsi, 0x01                           ; AES
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x00
     je          .stored_1                           ; AES
     vpextrb     byte [r12], xmm3, 0x00              ; AES: 1 of its bytes
@@ -4630,22 +5074,22 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     jb          .tail
     vmovdqu     xmm2, [r10 + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm5, [r10 + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm8, [r10 + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
@@ -4654,8 +5098,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
     vmovdqu     xmm5, [r10 + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
@@ -4664,8 +5108,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
     vmovdqu     xmm8, [r10 + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 128]             ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
@@ -4674,8 +5118,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
     vmovdqu     xmm5, [r10 + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
@@ -4684,8 +5128,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
     vmovdqu     xmm8, [r10 + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
@@ -4695,8 +5139,8 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vmovdqu     xmm5, [r10]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm0, xmm5, xmm0                    ; C1·H^8: A = X + C
-    vpxor       xmm5, xmm0, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm5, xmm0, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
@@ -4708,7 +5152,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm2, xmm0                    ; reduce: LO += S
     vpxor       xmm0, xmm3, xmm0                    ; reduce: HI += S
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm0, xmm2, xmm0                    ; reduce: + HI
@@ -4716,26 +5160,26 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     add         r10, 0x80                           ; reduce
     sub         r11, 0x80                           ; reduce
 .tail:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x00
     je          .tag                                ; reduce
     lea         rcx, [r11 + 15]                     ; reduce
     and         rcx, -16                            ; reduce
-    lea         rdx, [rdi + 128]                    ; reduce
+    lea         rdx, [rdi + 160]                    ; reduce
     sub         rdx, rcx                            ; reduce: H^m
-    vmovdqu     xmm2, [rdx + 256]                   ; reduce: R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [rdx + 320]                   ; reduce: R_m: the key terms of H^m … H^1
     cmp         r11, 0x10
     jae         .tail_first                         ; reduce
     vpxor       xmm3, xmm3, xmm3                    ; reduce
     vpxor       xmm4, xmm4, xmm4                    ; reduce
     vpxor       xmm5, xmm5, xmm5                    ; reduce
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest                          ; reduce
 .tail_first:
     vmovdqu     xmm3, [r10]                         ; C·H^m: C, bytes as in memory
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm0, [rdx]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm0, [rdx + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm0, [rdx + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -4743,14 +5187,13 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     add         rdx, 0x10                           ; the next powers
     add         r10, 0x10                           ; the next blocks
     sub         r11, 0x10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x10
     jb          .tail_after_block
 .tail_block:
     vmovdqu     xmm6, [r10]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [rdx + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -4769,7 +5212,7 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm1, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm1, xmm0, [rdx]                   ; C·H: T = A + C1
-    vpxor       xmm6, xmm0, [rdx + 128]             ; C·H: U = A + C2
+    vpxor       xmm6, xmm0, [rdx + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: U0·U1
@@ -4791,14 +5234,14 @@ gcm256_avx_winograd_clmul1_x8_short_seal:
     vmovq       xmm2, r8
     vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
     vpxor       xmm0, xmm0, xmm1                    ; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 112]             ; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; lengths: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; lengths: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; lengths: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; lengths: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; lengths: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
@@ -4880,14 +5323,14 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vmovdqu     xmm1, [rsi]                         ; C, bytes as in memory
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -4897,7 +5340,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     cmp         rbp, 0x10
     jae         .iv_whole
 .iv_after_whole:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .iv_lengths
 .iv_short:
@@ -4947,14 +5390,14 @@ gcm256_avx_winograd_clmul1_x8_short_open:
 .iv_padded:
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
@@ -4963,26 +5406,26 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     shl         rdx, 0x03                           ; bits
     vmovq       xmm1, rdx
     vpxor       xmm0, xmm0, xmm1                    ; (X + C)·H
-    vpxor       xmm1, xmm0, [rdi + 112]             ; (X + C)·H: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; (X + C)·H: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; (X + C)·H: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; (X + C)·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; (X + C)·H: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; (X + C)·H: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; (X + C)·H: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; (X + C)·H: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; (X + C)·H: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; (X + C)·H: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; (X + C)·H: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; (X + C)·H: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; (X + C)·H: + HI
     vpxor       xmm0, xmm2, xmm0                    ; (X + C)·H: RES = fold(LO) + HI
     vpshufb     xmm0, xmm0, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; J_0
 .counter:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
     vpxor       xmm1, xmm1, xmm1
     cmp         r8, 0x00
     je          .text
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x10
     jb          .not_whole
     vmovdqu     xmm1, [rcx]                         ; AAD, its last block
@@ -4990,6 +5433,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     jmp         .text
 .not_whole:
     vpxor       xmm1, xmm1, xmm1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x08
     jb          .block_under8
     vmovq       xmm1, [rcx]                         ; bytes 0..7
@@ -5014,6 +5458,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vmovq       xmm3, rcx
     vpsllq      xmm2, xmm2, xmm3                    ; into place
     vpor        xmm1, xmm1, xmm2                    ; C_last, zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .block_padded
 .block_under4:
     mov         rsi, r8
@@ -5049,29 +5494,30 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     sub         rbp, r12                            ; bytes before it
     lea         rdx, [rcx + rbp]                    ; the last block
     vpxor       xmm1, xmm1, xmm1
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x80
     jb          .aad_tail
 .aad_groups:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
     vmovdqu     xmm2, [rcx + 32]                    ; C3·H^6: C, bytes as in memory
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C3·H^6: C
-    vpxor       xmm3, xmm2, [rdi + 32]              ; C3·H^6: T = A + C1
-    vpxor       xmm4, xmm2, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm2, [rdi + 64]              ; C3·H^6: T = A + C1
+    vpxor       xmm4, xmm2, [rdi + 224]             ; C3·H^6: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; C3·H^6: A0·A1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: T0·T1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C3·H^6: U0·U1
     vmovdqu     xmm5, [rcx + 48]                    ; C4·H^5: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C4·H^5: C
-    vpxor       xmm6, xmm5, [rdi + 48]              ; C4·H^5: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 80]              ; C4·H^5: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 240]             ; C4·H^5: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C4·H^5: U0·U1
     vmovdqu     xmm8, [rcx + 64]                    ; C5·H^4: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
-    vpxor       xmm9, xmm8, [rdi + 64]              ; C5·H^4: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 192]            ; C5·H^4: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 96]              ; C5·H^4: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 256]            ; C5·H^4: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C5·H^4: U0·U1
@@ -5080,8 +5526,8 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm7                    ; C5·H^4: HI += it
     vmovdqu     xmm5, [rcx + 80]                    ; C6·H^3: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C6·H^3: C
-    vpxor       xmm6, xmm5, [rdi + 80]              ; C6·H^3: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 208]             ; C6·H^3: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 112]             ; C6·H^3: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 272]             ; C6·H^3: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C6·H^3: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C6·H^3: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C6·H^3: U0·U1
@@ -5090,8 +5536,8 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm10                   ; C6·H^3: HI += it
     vmovdqu     xmm8, [rcx + 96]                    ; C7·H^2: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C7·H^2: C
-    vpxor       xmm9, xmm8, [rdi + 96]              ; C7·H^2: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 224]            ; C7·H^2: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 128]             ; C7·H^2: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 288]            ; C7·H^2: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C7·H^2: U0·U1
@@ -5100,8 +5546,8 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm7                    ; C7·H^2: HI += it
     vmovdqu     xmm5, [rcx + 112]                   ; C8·H^1: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C8·H^1: C
-    vpxor       xmm6, xmm5, [rdi + 112]             ; C8·H^1: T = A + C1
-    vpxor       xmm7, xmm5, [rdi + 240]             ; C8·H^1: U = A + C2
+    vpxor       xmm6, xmm5, [rdi + 144]             ; C8·H^1: T = A + C1
+    vpxor       xmm7, xmm5, [rdi + 304]             ; C8·H^1: U = A + C2
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C8·H^1: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C8·H^1: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C8·H^1: U0·U1
@@ -5110,8 +5556,8 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm4, xmm4, xmm10                   ; C8·H^1: HI += it
     vmovdqu     xmm8, [rcx + 16]                    ; C2·H^7: C, bytes as in memory
     vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C2·H^7: C
-    vpxor       xmm9, xmm8, [rdi + 16]              ; C2·H^7: T = A + C1
-    vpxor       xmm10, xmm8, [rdi + 144]            ; C2·H^7: U = A + C2
+    vpxor       xmm9, xmm8, [rdi + 48]              ; C2·H^7: T = A + C1
+    vpxor       xmm10, xmm8, [rdi + 208]            ; C2·H^7: U = A + C2
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  xmm10, xmm10, xmm10, 0x10           ; C2·H^7: U0·U1
@@ -5121,8 +5567,8 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vmovdqu     xmm5, [rcx]                         ; C1·H^8: C, bytes as in memory
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C1·H^8: C
     vpxor       xmm1, xmm5, xmm1                    ; C1·H^8: A = X + C
-    vpxor       xmm5, xmm1, [rdi]                   ; C1·H^8: T = A + C1
-    vpxor       xmm6, xmm1, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm5, xmm1, [rdi + 32]              ; C1·H^8: T = A + C1
+    vpxor       xmm6, xmm1, [rdi + 192]             ; C1·H^8: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C1·H^8: A0·A1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C1·H^8: T0·T1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C1·H^8: U0·U1
@@ -5134,7 +5580,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm3, xmm4, xmm6                    ; C1·H^8: HI += it
     vpxor       xmm2, xmm2, xmm1                    ; reduce: LO += S
     vpxor       xmm1, xmm3, xmm1                    ; reduce: HI += S
-    vpxor       xmm1, xmm1, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 352]             ; reduce: HI minus the key terms
     vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
@@ -5145,15 +5591,13 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .aad_absorbed
     lea         rsi, [rbp + 15]
     and         rsi, -16
-    lea         r11, [rdi + 128]
+    lea         r11, [rdi + 160]
     sub         r11, rsi                            ; H^m
-    vmovdqu     xmm2, [r11 + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm2, [r11 + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbp, 0x10
     jae         .aad_first
     vpxor       xmm3, xmm3, xmm3
@@ -5165,7 +5609,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm1, xmm3, xmm1                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm1, [r11]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm1, [r11 + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm1, [r11 + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm1, xmm1, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -5173,14 +5617,13 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     add         r11, 0x10                           ; the next powers
     add         rcx, 0x10                           ; the next blocks
     sub         rbp, 0x10
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x10
     jb          .aad_after_block
 .aad_block:
     vmovdqu     xmm6, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [r11]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [r11 + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [r11 + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -5193,6 +5636,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     cmp         rbp, 0x10
     jae         .aad_block
 .aad_after_block:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .aad_reduce
 .aad_rest:
@@ -5210,6 +5654,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .aad_padded
 .aad_under8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x04
     jb          .aad_under4
     vmovd       xmm6, [rcx]                         ; bytes 0..3
@@ -5242,7 +5687,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm1, xmm6, xmm1                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm1, [r11]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm1, [r11 + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm1, [r11 + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -5258,7 +5703,6 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
 .aad_absorbed:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x10
     jb          .aad_last_not_whole
     vmovdqu     xmm2, [rdx]                         ; AAD, its last block
@@ -5278,8 +5722,10 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpsrlq      xmm3, xmm3, xmm4                    ; 8·(15 - r) bits
     vpsrlq      xmm3, xmm3, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
     vpunpcklqdq xmm2, xmm2, xmm3                    ; C_last, zero-padded
-    jmp         short .aad_last_block_padded
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .aad_last_block_padded
 .aad_last_block_under8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x04
     jb          .aad_last_block_under4
     vmovd       xmm2, [rdx]                         ; bytes 0..3
@@ -5317,7 +5763,9 @@ gcm256_avx_winograd_clmul1_x8_short_open:
 .aad_last_added:
 .text:
     vpshufb     xmm2, xmm0, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter, last word first
-    cmp         r14, 0x61
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; the next counter
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r14, 0x81
     jae         .long
     mov         rcx, r14
     shl         rcx, 0x03                           ; bits
@@ -5325,84 +5773,89 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     shl         r8, 0x03                            ; bits
     vmovq       xmm4, r8
     vpunpcklqdq xmm3, xmm3, xmm4                    ; bits of both lengths, bytes reversed
+    lea         rcx, [r14 + 15]
+    and         rcx, -16
+    neg         rcx                                 ; -16·m
+    lea         rcx, [rdi + rcx + 128]              ; H^(m+2)
+    vmovdqu     xmm4, [rcx + 320]                   ; the key terms of H^(m+2) … H
+    vpxor       xmm5, xmm1, [rcx]                   ; S, lengths: T = A + C1
+    vpxor       xmm6, xmm1, [rcx + 160]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm7, xmm3, [rdi + 144]             ; S, lengths: T = A + C1
+    vpxor       xmm8, xmm3, [rdi + 304]             ; S, lengths: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S, lengths: A0·A1
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S, lengths: T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S, lengths: U0·U1
+    vpxor       xmm1, xmm1, xmm3                    ; S, lengths: S += it
+    vpxor       xmm3, xmm5, xmm7                    ; S, lengths: LO += it
+    vpxor       xmm5, xmm6, xmm8                    ; S, lengths: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x10
     jb          .short_under_block
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x11
     jae         .short_over_1
-    vmovdqu     xmm4, [r9]                          ; text
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vmovdqu     xmm6, [r9]                          ; text
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
+    vpxor       xmm2, xmm2, xmm7                    ; + k_0
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
+    vaesenc     xmm2, xmm2, xmm7                    ; round 10
+    vaesenc     xmm0, xmm0, xmm7                    ; round 10
+    vmovdqu     xmm7, [rdi + 656]                   ; k_11
+    vaesenc     xmm2, xmm2, xmm7                    ; round 11
+    vaesenc     xmm0, xmm0, xmm7                    ; round 11
+    vmovdqu     xmm7, [rdi + 672]                   ; k_12
+    vaesenc     xmm2, xmm2, xmm7                    ; round 12
+    vaesenc     xmm0, xmm0, xmm7                    ; round 12
+    vmovdqu     xmm7, [rdi + 688]                   ; k_13
+    vaesenc     xmm2, xmm2, xmm7                    ; round 13
+    vaesenc     xmm0, xmm0, xmm7                    ; round 13
+    vmovdqu     xmm7, [rdi + 704]                   ; k_14
+    vpxor       xmm8, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm8                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
+    vmovdqu     [r13], xmm2                         ; written
+    vpshufb     xmm2, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm7                    ; round 10
-    vaesenc     xmm2, xmm2, xmm7                    ; round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm7                    ; round 11
-    vaesenc     xmm2, xmm2, xmm7                    ; round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm7                    ; round 12
-    vaesenc     xmm2, xmm2, xmm7                    ; round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm7                    ; round 13
-    vaesenc     xmm2, xmm2, xmm7                    ; round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm7, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm2, xmm2, xmm7                    ; other text
-    vmovdqu     [r13], xmm2                         ; written
-    vpshufb     xmm2, xmm4, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     jmp         .short_reduce
 .short_over_1:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -5413,116 +5866,99 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 320]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 64]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm1, xmm1, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm1, xmm1, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm1, xmm1, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm1, xmm1, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm1, xmm1, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm1, xmm1, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm1, xmm1, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm1, xmm1, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm1, xmm1, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm1, xmm1, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm7                    ; round 10
-    vaesenc     xmm1, xmm1, xmm7                    ; round 10
-    vaesenc     xmm2, xmm2, xmm7                    ; round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm7                    ; round 11
-    vaesenc     xmm1, xmm1, xmm7                    ; round 11
-    vaesenc     xmm2, xmm2, xmm7                    ; round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm7                    ; round 12
-    vaesenc     xmm1, xmm1, xmm7                    ; round 12
-    vaesenc     xmm2, xmm2, xmm7                    ; round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm7                    ; round 13
-    vaesenc     xmm1, xmm1, xmm7                    ; round 13
-    vaesenc     xmm2, xmm2, xmm7                    ; round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm7, xmm7, [r9]                    ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm7                    ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vmovdqu     xmm8, [rdi + 480]                   ; k_0
+    vpxor       xmm7, xmm7, xmm8                    ; + k_0
+    vpxor       xmm2, xmm2, xmm8                    ; + k_0
+    vpxor       xmm0, xmm0, xmm8                    ; + k_0
+    vmovdqu     xmm8, [rdi + 496]                   ; k_1
+    vaesenc     xmm7, xmm7, xmm8                    ; round 1
+    vaesenc     xmm2, xmm2, xmm8                    ; round 1
+    vaesenc     xmm0, xmm0, xmm8                    ; round 1
+    vmovdqu     xmm8, [rdi + 512]                   ; k_2
+    vaesenc     xmm7, xmm7, xmm8                    ; round 2
+    vaesenc     xmm2, xmm2, xmm8                    ; round 2
+    vaesenc     xmm0, xmm0, xmm8                    ; round 2
+    vmovdqu     xmm8, [rdi + 528]                   ; k_3
+    vaesenc     xmm7, xmm7, xmm8                    ; round 3
+    vaesenc     xmm2, xmm2, xmm8                    ; round 3
+    vaesenc     xmm0, xmm0, xmm8                    ; round 3
+    vmovdqu     xmm8, [rdi + 544]                   ; k_4
+    vaesenc     xmm7, xmm7, xmm8                    ; round 4
+    vaesenc     xmm2, xmm2, xmm8                    ; round 4
+    vaesenc     xmm0, xmm0, xmm8                    ; round 4
+    vmovdqu     xmm8, [rdi + 560]                   ; k_5
+    vaesenc     xmm7, xmm7, xmm8                    ; round 5
+    vaesenc     xmm2, xmm2, xmm8                    ; round 5
+    vaesenc     xmm0, xmm0, xmm8                    ; round 5
+    vmovdqu     xmm8, [rdi + 576]                   ; k_6
+    vaesenc     xmm7, xmm7, xmm8                    ; round 6
+    vaesenc     xmm2, xmm2, xmm8                    ; round 6
+    vaesenc     xmm0, xmm0, xmm8                    ; round 6
+    vmovdqu     xmm8, [rdi + 592]                   ; k_7
+    vaesenc     xmm7, xmm7, xmm8                    ; round 7
+    vaesenc     xmm2, xmm2, xmm8                    ; round 7
+    vaesenc     xmm0, xmm0, xmm8                    ; round 7
+    vmovdqu     xmm8, [rdi + 608]                   ; k_8
+    vaesenc     xmm7, xmm7, xmm8                    ; round 8
+    vaesenc     xmm2, xmm2, xmm8                    ; round 8
+    vaesenc     xmm0, xmm0, xmm8                    ; round 8
+    vmovdqu     xmm8, [rdi + 624]                   ; k_9
+    vaesenc     xmm7, xmm7, xmm8                    ; round 9
+    vaesenc     xmm2, xmm2, xmm8                    ; round 9
+    vaesenc     xmm0, xmm0, xmm8                    ; round 9
+    vmovdqu     xmm8, [rdi + 640]                   ; k_10
+    vaesenc     xmm7, xmm7, xmm8                    ; round 10
+    vaesenc     xmm2, xmm2, xmm8                    ; round 10
+    vaesenc     xmm0, xmm0, xmm8                    ; round 10
+    vmovdqu     xmm8, [rdi + 656]                   ; k_11
+    vaesenc     xmm7, xmm7, xmm8                    ; round 11
+    vaesenc     xmm2, xmm2, xmm8                    ; round 11
+    vaesenc     xmm0, xmm0, xmm8                    ; round 11
+    vmovdqu     xmm8, [rdi + 672]                   ; k_12
+    vaesenc     xmm7, xmm7, xmm8                    ; round 12
+    vaesenc     xmm2, xmm2, xmm8                    ; round 12
+    vaesenc     xmm0, xmm0, xmm8                    ; round 12
+    vmovdqu     xmm8, [rdi + 688]                   ; k_13
+    vaesenc     xmm7, xmm7, xmm8                    ; round 13
+    vaesenc     xmm2, xmm2, xmm8                    ; round 13
+    vaesenc     xmm0, xmm0, xmm8                    ; round 13
+    vmovdqu     xmm8, [rdi + 704]                   ; k_14
+    vpxor       xmm9, xmm8, [r9]                    ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm9                    ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm6, xmm8, xmm6                    ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm8                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_over_2:
     cmp         r14, 0x31
@@ -5532,148 +5968,132 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 304]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 48]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vmovdqu     xmm7, [r9 + 16]                     ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm9, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm9                    ; + k_0
-    vpxor       xmm1, xmm1, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 480]                   ; k_0
     vpxor       xmm7, xmm7, xmm9                    ; + k_0
+    vpxor       xmm8, xmm8, xmm9                    ; + k_0
     vpxor       xmm2, xmm2, xmm9                    ; + k_0
-    vmovdqu     xmm9, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm9                    ; round 1
-    vaesenc     xmm1, xmm1, xmm9                    ; round 1
+    vpxor       xmm0, xmm0, xmm9                    ; + k_0
+    vmovdqu     xmm9, [rdi + 496]                   ; k_1
     vaesenc     xmm7, xmm7, xmm9                    ; round 1
+    vaesenc     xmm8, xmm8, xmm9                    ; round 1
     vaesenc     xmm2, xmm2, xmm9                    ; round 1
-    vmovdqu     xmm9, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm9                    ; round 2
-    vaesenc     xmm1, xmm1, xmm9                    ; round 2
+    vaesenc     xmm0, xmm0, xmm9                    ; round 1
+    vmovdqu     xmm9, [rdi + 512]                   ; k_2
     vaesenc     xmm7, xmm7, xmm9                    ; round 2
+    vaesenc     xmm8, xmm8, xmm9                    ; round 2
     vaesenc     xmm2, xmm2, xmm9                    ; round 2
-    vmovdqu     xmm9, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm9                    ; round 3
-    vaesenc     xmm1, xmm1, xmm9                    ; round 3
+    vaesenc     xmm0, xmm0, xmm9                    ; round 2
+    vmovdqu     xmm9, [rdi + 528]                   ; k_3
     vaesenc     xmm7, xmm7, xmm9                    ; round 3
+    vaesenc     xmm8, xmm8, xmm9                    ; round 3
     vaesenc     xmm2, xmm2, xmm9                    ; round 3
-    vmovdqu     xmm9, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm9                    ; round 4
-    vaesenc     xmm1, xmm1, xmm9                    ; round 4
+    vaesenc     xmm0, xmm0, xmm9                    ; round 3
+    vmovdqu     xmm9, [rdi + 544]                   ; k_4
     vaesenc     xmm7, xmm7, xmm9                    ; round 4
+    vaesenc     xmm8, xmm8, xmm9                    ; round 4
     vaesenc     xmm2, xmm2, xmm9                    ; round 4
-    vmovdqu     xmm9, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm9                    ; round 5
-    vaesenc     xmm1, xmm1, xmm9                    ; round 5
+    vaesenc     xmm0, xmm0, xmm9                    ; round 4
+    vmovdqu     xmm9, [rdi + 560]                   ; k_5
     vaesenc     xmm7, xmm7, xmm9                    ; round 5
+    vaesenc     xmm8, xmm8, xmm9                    ; round 5
     vaesenc     xmm2, xmm2, xmm9                    ; round 5
-    vmovdqu     xmm9, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm9                    ; round 6
-    vaesenc     xmm1, xmm1, xmm9                    ; round 6
+    vaesenc     xmm0, xmm0, xmm9                    ; round 5
+    vmovdqu     xmm9, [rdi + 576]                   ; k_6
     vaesenc     xmm7, xmm7, xmm9                    ; round 6
+    vaesenc     xmm8, xmm8, xmm9                    ; round 6
     vaesenc     xmm2, xmm2, xmm9                    ; round 6
-    vmovdqu     xmm9, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm9                    ; round 7
-    vaesenc     xmm1, xmm1, xmm9                    ; round 7
+    vaesenc     xmm0, xmm0, xmm9                    ; round 6
+    vmovdqu     xmm9, [rdi + 592]                   ; k_7
     vaesenc     xmm7, xmm7, xmm9                    ; round 7
+    vaesenc     xmm8, xmm8, xmm9                    ; round 7
     vaesenc     xmm2, xmm2, xmm9                    ; round 7
-    vmovdqu     xmm9, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm9                    ; round 8
-    vaesenc     xmm1, xmm1, xmm9                    ; round 8
+    vaesenc     xmm0, xmm0, xmm9                    ; round 7
+    vmovdqu     xmm9, [rdi + 608]                   ; k_8
     vaesenc     xmm7, xmm7, xmm9                    ; round 8
+    vaesenc     xmm8, xmm8, xmm9                    ; round 8
     vaesenc     xmm2, xmm2, xmm9                    ; round 8
-    vmovdqu     xmm9, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm9                    ; round 9
-    vaesenc     xmm1, xmm1, xmm9                    ; round 9
+    vaesenc     xmm0, xmm0, xmm9                    ; round 8
+    vmovdqu     xmm9, [rdi + 624]                   ; k_9
     vaesenc     xmm7, xmm7, xmm9                    ; round 9
+    vaesenc     xmm8, xmm8, xmm9                    ; round 9
     vaesenc     xmm2, xmm2, xmm9                    ; round 9
-    vmovdqu     xmm9, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm9                    ; round 10
-    vaesenc     xmm1, xmm1, xmm9                    ; round 10
+    vaesenc     xmm0, xmm0, xmm9                    ; round 9
+    vmovdqu     xmm9, [rdi + 640]                   ; k_10
     vaesenc     xmm7, xmm7, xmm9                    ; round 10
+    vaesenc     xmm8, xmm8, xmm9                    ; round 10
     vaesenc     xmm2, xmm2, xmm9                    ; round 10
-    vmovdqu     xmm9, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm9                    ; round 11
-    vaesenc     xmm1, xmm1, xmm9                    ; round 11
+    vaesenc     xmm0, xmm0, xmm9                    ; round 10
+    vmovdqu     xmm9, [rdi + 656]                   ; k_11
     vaesenc     xmm7, xmm7, xmm9                    ; round 11
+    vaesenc     xmm8, xmm8, xmm9                    ; round 11
     vaesenc     xmm2, xmm2, xmm9                    ; round 11
-    vmovdqu     xmm9, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm9                    ; round 12
-    vaesenc     xmm1, xmm1, xmm9                    ; round 12
+    vaesenc     xmm0, xmm0, xmm9                    ; round 11
+    vmovdqu     xmm9, [rdi + 672]                   ; k_12
     vaesenc     xmm7, xmm7, xmm9                    ; round 12
+    vaesenc     xmm8, xmm8, xmm9                    ; round 12
     vaesenc     xmm2, xmm2, xmm9                    ; round 12
-    vmovdqu     xmm9, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm9                    ; round 13
-    vaesenc     xmm1, xmm1, xmm9                    ; round 13
+    vaesenc     xmm0, xmm0, xmm9                    ; round 12
+    vmovdqu     xmm9, [rdi + 688]                   ; k_13
     vaesenc     xmm7, xmm7, xmm9                    ; round 13
+    vaesenc     xmm8, xmm8, xmm9                    ; round 13
     vaesenc     xmm2, xmm2, xmm9                    ; round 13
-    vmovdqu     xmm9, [rdi + 608]                   ; k_14
-    vpxor       xmm9, xmm9, [r9]                    ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm9                    ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm9                    ; round 13
+    vmovdqu     xmm9, [rdi + 704]                   ; k_14
+    vpxor       xmm10, xmm9, [r9]                   ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm10                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm9, [r9 + 16]               ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm6, xmm9, xmm6                    ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm9                    ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_over_3:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x41
     jae         .short_over_4
     mov         rcx, r14
@@ -5681,179 +6101,162 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 288]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 32]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vmovdqu     xmm7, [r9 + 16]                     ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vmovdqu     xmm7, [r9 + 32]                     ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
     vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm10, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm10                   ; + k_0
-    vpxor       xmm1, xmm1, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm10                   ; + k_0
+    vpxor       xmm8, xmm8, xmm10                   ; + k_0
     vpxor       xmm9, xmm9, xmm10                   ; + k_0
     vpxor       xmm2, xmm2, xmm10                   ; + k_0
-    vmovdqu     xmm10, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm10                   ; round 1
-    vaesenc     xmm1, xmm1, xmm10                   ; round 1
+    vpxor       xmm0, xmm0, xmm10                   ; + k_0
+    vmovdqu     xmm10, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm10                   ; round 1
+    vaesenc     xmm8, xmm8, xmm10                   ; round 1
     vaesenc     xmm9, xmm9, xmm10                   ; round 1
     vaesenc     xmm2, xmm2, xmm10                   ; round 1
-    vmovdqu     xmm10, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm10                   ; round 2
-    vaesenc     xmm1, xmm1, xmm10                   ; round 2
+    vaesenc     xmm0, xmm0, xmm10                   ; round 1
+    vmovdqu     xmm10, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm10                   ; round 2
+    vaesenc     xmm8, xmm8, xmm10                   ; round 2
     vaesenc     xmm9, xmm9, xmm10                   ; round 2
     vaesenc     xmm2, xmm2, xmm10                   ; round 2
-    vmovdqu     xmm10, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm10                   ; round 3
-    vaesenc     xmm1, xmm1, xmm10                   ; round 3
+    vaesenc     xmm0, xmm0, xmm10                   ; round 2
+    vmovdqu     xmm10, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm10                   ; round 3
+    vaesenc     xmm8, xmm8, xmm10                   ; round 3
     vaesenc     xmm9, xmm9, xmm10                   ; round 3
     vaesenc     xmm2, xmm2, xmm10                   ; round 3
-    vmovdqu     xmm10, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm10                   ; round 4
-    vaesenc     xmm1, xmm1, xmm10                   ; round 4
+    vaesenc     xmm0, xmm0, xmm10                   ; round 3
+    vmovdqu     xmm10, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm10                   ; round 4
+    vaesenc     xmm8, xmm8, xmm10                   ; round 4
     vaesenc     xmm9, xmm9, xmm10                   ; round 4
     vaesenc     xmm2, xmm2, xmm10                   ; round 4
-    vmovdqu     xmm10, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm10                   ; round 5
-    vaesenc     xmm1, xmm1, xmm10                   ; round 5
+    vaesenc     xmm0, xmm0, xmm10                   ; round 4
+    vmovdqu     xmm10, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm10                   ; round 5
+    vaesenc     xmm8, xmm8, xmm10                   ; round 5
     vaesenc     xmm9, xmm9, xmm10                   ; round 5
     vaesenc     xmm2, xmm2, xmm10                   ; round 5
-    vmovdqu     xmm10, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm10                   ; round 6
-    vaesenc     xmm1, xmm1, xmm10                   ; round 6
+    vaesenc     xmm0, xmm0, xmm10                   ; round 5
+    vmovdqu     xmm10, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm10                   ; round 6
+    vaesenc     xmm8, xmm8, xmm10                   ; round 6
     vaesenc     xmm9, xmm9, xmm10                   ; round 6
     vaesenc     xmm2, xmm2, xmm10                   ; round 6
-    vmovdqu     xmm10, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm10                   ; round 7
-    vaesenc     xmm1, xmm1, xmm10                   ; round 7
+    vaesenc     xmm0, xmm0, xmm10                   ; round 6
+    vmovdqu     xmm10, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm10                   ; round 7
+    vaesenc     xmm8, xmm8, xmm10                   ; round 7
     vaesenc     xmm9, xmm9, xmm10                   ; round 7
     vaesenc     xmm2, xmm2, xmm10                   ; round 7
-    vmovdqu     xmm10, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm10                   ; round 8
-    vaesenc     xmm1, xmm1, xmm10                   ; round 8
+    vaesenc     xmm0, xmm0, xmm10                   ; round 7
+    vmovdqu     xmm10, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm10                   ; round 8
+    vaesenc     xmm8, xmm8, xmm10                   ; round 8
     vaesenc     xmm9, xmm9, xmm10                   ; round 8
     vaesenc     xmm2, xmm2, xmm10                   ; round 8
-    vmovdqu     xmm10, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm10                   ; round 9
-    vaesenc     xmm1, xmm1, xmm10                   ; round 9
+    vaesenc     xmm0, xmm0, xmm10                   ; round 8
+    vmovdqu     xmm10, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm10                   ; round 9
+    vaesenc     xmm8, xmm8, xmm10                   ; round 9
     vaesenc     xmm9, xmm9, xmm10                   ; round 9
     vaesenc     xmm2, xmm2, xmm10                   ; round 9
-    vmovdqu     xmm10, [rdi + 544]                  ; k_10
-    vaesenc     xmm0, xmm0, xmm10                   ; round 10
-    vaesenc     xmm1, xmm1, xmm10                   ; round 10
+    vaesenc     xmm0, xmm0, xmm10                   ; round 9
+    vmovdqu     xmm10, [rdi + 640]                  ; k_10
     vaesenc     xmm7, xmm7, xmm10                   ; round 10
+    vaesenc     xmm8, xmm8, xmm10                   ; round 10
     vaesenc     xmm9, xmm9, xmm10                   ; round 10
     vaesenc     xmm2, xmm2, xmm10                   ; round 10
-    vmovdqu     xmm10, [rdi + 560]                  ; k_11
-    vaesenc     xmm0, xmm0, xmm10                   ; round 11
-    vaesenc     xmm1, xmm1, xmm10                   ; round 11
+    vaesenc     xmm0, xmm0, xmm10                   ; round 10
+    vmovdqu     xmm10, [rdi + 656]                  ; k_11
     vaesenc     xmm7, xmm7, xmm10                   ; round 11
+    vaesenc     xmm8, xmm8, xmm10                   ; round 11
     vaesenc     xmm9, xmm9, xmm10                   ; round 11
     vaesenc     xmm2, xmm2, xmm10                   ; round 11
-    vmovdqu     xmm10, [rdi + 576]                  ; k_12
-    vaesenc     xmm0, xmm0, xmm10                   ; round 12
-    vaesenc     xmm1, xmm1, xmm10                   ; round 12
+    vaesenc     xmm0, xmm0, xmm10                   ; round 11
+    vmovdqu     xmm10, [rdi + 672]                  ; k_12
     vaesenc     xmm7, xmm7, xmm10                   ; round 12
+    vaesenc     xmm8, xmm8, xmm10                   ; round 12
     vaesenc     xmm9, xmm9, xmm10                   ; round 12
     vaesenc     xmm2, xmm2, xmm10                   ; round 12
-    vmovdqu     xmm10, [rdi + 592]                  ; k_13
-    vaesenc     xmm0, xmm0, xmm10                   ; round 13
-    vaesenc     xmm1, xmm1, xmm10                   ; round 13
+    vaesenc     xmm0, xmm0, xmm10                   ; round 12
+    vmovdqu     xmm10, [rdi + 688]                  ; k_13
     vaesenc     xmm7, xmm7, xmm10                   ; round 13
+    vaesenc     xmm8, xmm8, xmm10                   ; round 13
     vaesenc     xmm9, xmm9, xmm10                   ; round 13
     vaesenc     xmm2, xmm2, xmm10                   ; round 13
-    vmovdqu     xmm10, [rdi + 608]                  ; k_14
-    vpxor       xmm10, xmm10, [r9]                  ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm10                   ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 32]               ; k_Nr + text
-    vaesenclast xmm1, xmm9, xmm1                    ; other text
-    vmovdqu     [r13 + 32], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm10                   ; round 13
+    vmovdqu     xmm10, [rdi + 704]                  ; k_14
+    vpxor       xmm11, xmm10, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm11                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm10, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm10, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm6, xmm10, xmm6                   ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm10                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_over_4:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r14, 0x51
     jae         .short_over_5
     mov         rcx, r14
@@ -5861,596 +6264,1064 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 272]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi + 16]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 144]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 16]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 32]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 48]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
     vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm11, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm11                   ; + k_0
-    vpxor       xmm1, xmm1, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm11                   ; + k_0
+    vpxor       xmm8, xmm8, xmm11                   ; + k_0
     vpxor       xmm9, xmm9, xmm11                   ; + k_0
     vpxor       xmm10, xmm10, xmm11                 ; + k_0
     vpxor       xmm2, xmm2, xmm11                   ; + k_0
-    vmovdqu     xmm11, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm11                   ; round 1
-    vaesenc     xmm1, xmm1, xmm11                   ; round 1
+    vpxor       xmm0, xmm0, xmm11                   ; + k_0
+    vmovdqu     xmm11, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm11                   ; round 1
+    vaesenc     xmm8, xmm8, xmm11                   ; round 1
     vaesenc     xmm9, xmm9, xmm11                   ; round 1
     vaesenc     xmm10, xmm10, xmm11                 ; round 1
     vaesenc     xmm2, xmm2, xmm11                   ; round 1
-    vmovdqu     xmm11, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm11                   ; round 2
-    vaesenc     xmm1, xmm1, xmm11                   ; round 2
+    vaesenc     xmm0, xmm0, xmm11                   ; round 1
+    vmovdqu     xmm11, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm11                   ; round 2
+    vaesenc     xmm8, xmm8, xmm11                   ; round 2
     vaesenc     xmm9, xmm9, xmm11                   ; round 2
     vaesenc     xmm10, xmm10, xmm11                 ; round 2
     vaesenc     xmm2, xmm2, xmm11                   ; round 2
-    vmovdqu     xmm11, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm11                   ; round 3
-    vaesenc     xmm1, xmm1, xmm11                   ; round 3
+    vaesenc     xmm0, xmm0, xmm11                   ; round 2
+    vmovdqu     xmm11, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm11                   ; round 3
+    vaesenc     xmm8, xmm8, xmm11                   ; round 3
     vaesenc     xmm9, xmm9, xmm11                   ; round 3
     vaesenc     xmm10, xmm10, xmm11                 ; round 3
     vaesenc     xmm2, xmm2, xmm11                   ; round 3
-    vmovdqu     xmm11, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm11                   ; round 4
-    vaesenc     xmm1, xmm1, xmm11                   ; round 4
+    vaesenc     xmm0, xmm0, xmm11                   ; round 3
+    vmovdqu     xmm11, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm11                   ; round 4
+    vaesenc     xmm8, xmm8, xmm11                   ; round 4
     vaesenc     xmm9, xmm9, xmm11                   ; round 4
     vaesenc     xmm10, xmm10, xmm11                 ; round 4
     vaesenc     xmm2, xmm2, xmm11                   ; round 4
-    vmovdqu     xmm11, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm11                   ; round 5
-    vaesenc     xmm1, xmm1, xmm11                   ; round 5
+    vaesenc     xmm0, xmm0, xmm11                   ; round 4
+    vmovdqu     xmm11, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm11                   ; round 5
+    vaesenc     xmm8, xmm8, xmm11                   ; round 5
     vaesenc     xmm9, xmm9, xmm11                   ; round 5
     vaesenc     xmm10, xmm10, xmm11                 ; round 5
     vaesenc     xmm2, xmm2, xmm11                   ; round 5
-    vmovdqu     xmm11, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm11                   ; round 6
-    vaesenc     xmm1, xmm1, xmm11                   ; round 6
+    vaesenc     xmm0, xmm0, xmm11                   ; round 5
+    vmovdqu     xmm11, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm11                   ; round 6
+    vaesenc     xmm8, xmm8, xmm11                   ; round 6
     vaesenc     xmm9, xmm9, xmm11                   ; round 6
     vaesenc     xmm10, xmm10, xmm11                 ; round 6
     vaesenc     xmm2, xmm2, xmm11                   ; round 6
-    vmovdqu     xmm11, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm11                   ; round 7
-    vaesenc     xmm1, xmm1, xmm11                   ; round 7
+    vaesenc     xmm0, xmm0, xmm11                   ; round 6
+    vmovdqu     xmm11, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm11                   ; round 7
+    vaesenc     xmm8, xmm8, xmm11                   ; round 7
     vaesenc     xmm9, xmm9, xmm11                   ; round 7
     vaesenc     xmm10, xmm10, xmm11                 ; round 7
     vaesenc     xmm2, xmm2, xmm11                   ; round 7
-    vmovdqu     xmm11, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm11                   ; round 8
-    vaesenc     xmm1, xmm1, xmm11                   ; round 8
+    vaesenc     xmm0, xmm0, xmm11                   ; round 7
+    vmovdqu     xmm11, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm11                   ; round 8
+    vaesenc     xmm8, xmm8, xmm11                   ; round 8
     vaesenc     xmm9, xmm9, xmm11                   ; round 8
     vaesenc     xmm10, xmm10, xmm11                 ; round 8
     vaesenc     xmm2, xmm2, xmm11                   ; round 8
-    vmovdqu     xmm11, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm11                   ; round 9
-    vaesenc     xmm1, xmm1, xmm11                   ; round 9
+    vaesenc     xmm0, xmm0, xmm11                   ; round 8
+    vmovdqu     xmm11, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm11                   ; round 9
+    vaesenc     xmm8, xmm8, xmm11                   ; round 9
     vaesenc     xmm9, xmm9, xmm11                   ; round 9
     vaesenc     xmm10, xmm10, xmm11                 ; round 9
     vaesenc     xmm2, xmm2, xmm11                   ; round 9
-    vmovdqu     xmm11, [rdi + 544]                  ; k_10
-    vaesenc     xmm0, xmm0, xmm11                   ; round 10
-    vaesenc     xmm1, xmm1, xmm11                   ; round 10
+    vaesenc     xmm0, xmm0, xmm11                   ; round 9
+    vmovdqu     xmm11, [rdi + 640]                  ; k_10
     vaesenc     xmm7, xmm7, xmm11                   ; round 10
+    vaesenc     xmm8, xmm8, xmm11                   ; round 10
     vaesenc     xmm9, xmm9, xmm11                   ; round 10
     vaesenc     xmm10, xmm10, xmm11                 ; round 10
     vaesenc     xmm2, xmm2, xmm11                   ; round 10
-    vmovdqu     xmm11, [rdi + 560]                  ; k_11
-    vaesenc     xmm0, xmm0, xmm11                   ; round 11
-    vaesenc     xmm1, xmm1, xmm11                   ; round 11
+    vaesenc     xmm0, xmm0, xmm11                   ; round 10
+    vmovdqu     xmm11, [rdi + 656]                  ; k_11
     vaesenc     xmm7, xmm7, xmm11                   ; round 11
+    vaesenc     xmm8, xmm8, xmm11                   ; round 11
     vaesenc     xmm9, xmm9, xmm11                   ; round 11
     vaesenc     xmm10, xmm10, xmm11                 ; round 11
     vaesenc     xmm2, xmm2, xmm11                   ; round 11
-    vmovdqu     xmm11, [rdi + 576]                  ; k_12
-    vaesenc     xmm0, xmm0, xmm11                   ; round 12
-    vaesenc     xmm1, xmm1, xmm11                   ; round 12
+    vaesenc     xmm0, xmm0, xmm11                   ; round 11
+    vmovdqu     xmm11, [rdi + 672]                  ; k_12
     vaesenc     xmm7, xmm7, xmm11                   ; round 12
+    vaesenc     xmm8, xmm8, xmm11                   ; round 12
     vaesenc     xmm9, xmm9, xmm11                   ; round 12
     vaesenc     xmm10, xmm10, xmm11                 ; round 12
     vaesenc     xmm2, xmm2, xmm11                   ; round 12
-    vmovdqu     xmm11, [rdi + 592]                  ; k_13
-    vaesenc     xmm0, xmm0, xmm11                   ; round 13
-    vaesenc     xmm1, xmm1, xmm11                   ; round 13
+    vaesenc     xmm0, xmm0, xmm11                   ; round 12
+    vmovdqu     xmm11, [rdi + 688]                  ; k_13
     vaesenc     xmm7, xmm7, xmm11                   ; round 13
+    vaesenc     xmm8, xmm8, xmm11                   ; round 13
     vaesenc     xmm9, xmm9, xmm11                   ; round 13
     vaesenc     xmm10, xmm10, xmm11                 ; round 13
     vaesenc     xmm2, xmm2, xmm11                   ; round 13
-    vmovdqu     xmm11, [rdi + 608]                  ; k_14
-    vpxor       xmm11, xmm11, [r9]                  ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm11                   ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 32]               ; k_Nr + text
-    vaesenclast xmm1, xmm9, xmm1                    ; other text
-    vmovdqu     [r13 + 32], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 48]               ; k_Nr + text
-    vaesenclast xmm1, xmm10, xmm1                   ; other text
-    vmovdqu     [r13 + 48], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm11                   ; round 13
+    vmovdqu     xmm11, [rdi + 704]                  ; k_14
+    vpxor       xmm12, xmm11, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm12                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm11, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm11, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm11, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm6, xmm11, xmm6                   ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm11                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
     jmp         .short_reduce
 .short_over_5:
+    cmp         r14, 0x61
+    jae         .short_over_6
     mov         rcx, r14
     neg         rcx
     and         rcx, 0x0f                           ; d = 16 - r
     lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
     lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
-    vmovdqu     xmm4, [r9 + r14 - 16]               ; the last 16 bytes
-    vpshufb     xmm6, xmm4, [rsi + rcx + 16]        ; the last block, zero-padded
-    vmovdqu     xmm5, [rdi + 256]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm4, xmm1, [rdi]                   ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 128]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm4, xmm8                    ; LO += it
-    vpxor       xmm4, xmm7, xmm9                    ; HI += it
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
     vmovdqu     xmm7, [r9]                          ; text
     vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 16]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 144]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 16]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 160]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 32]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
     vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 48]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
-    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vmovdqu     xmm7, [r9 + 64]                     ; text
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
     vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
     vpxor       xmm1, xmm1, xmm7                    ; S += it
     vpxor       xmm3, xmm3, xmm8                    ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
     vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
-    vpclmulqdq  xmm10, xmm8, xmm8, 0x10             ; T0·T1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
     vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm7                    ; S += it
-    vpxor       xmm3, xmm3, xmm10                   ; LO += it
-    vpxor       xmm4, xmm4, xmm9                    ; HI += it
-    vpaddd      xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
-    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 64]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
     vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
     vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
     vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
     vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm12, [rdi + 384]                  ; k_0
-    vpxor       xmm0, xmm0, xmm12                   ; + k_0
-    vpxor       xmm1, xmm1, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 480]                  ; k_0
     vpxor       xmm7, xmm7, xmm12                   ; + k_0
+    vpxor       xmm8, xmm8, xmm12                   ; + k_0
     vpxor       xmm9, xmm9, xmm12                   ; + k_0
     vpxor       xmm10, xmm10, xmm12                 ; + k_0
     vpxor       xmm11, xmm11, xmm12                 ; + k_0
     vpxor       xmm2, xmm2, xmm12                   ; + k_0
-    vmovdqu     xmm12, [rdi + 400]                  ; k_1
-    vaesenc     xmm0, xmm0, xmm12                   ; round 1
-    vaesenc     xmm1, xmm1, xmm12                   ; round 1
+    vpxor       xmm0, xmm0, xmm12                   ; + k_0
+    vmovdqu     xmm12, [rdi + 496]                  ; k_1
     vaesenc     xmm7, xmm7, xmm12                   ; round 1
+    vaesenc     xmm8, xmm8, xmm12                   ; round 1
     vaesenc     xmm9, xmm9, xmm12                   ; round 1
     vaesenc     xmm10, xmm10, xmm12                 ; round 1
     vaesenc     xmm11, xmm11, xmm12                 ; round 1
     vaesenc     xmm2, xmm2, xmm12                   ; round 1
-    vmovdqu     xmm12, [rdi + 416]                  ; k_2
-    vaesenc     xmm0, xmm0, xmm12                   ; round 2
-    vaesenc     xmm1, xmm1, xmm12                   ; round 2
+    vaesenc     xmm0, xmm0, xmm12                   ; round 1
+    vmovdqu     xmm12, [rdi + 512]                  ; k_2
     vaesenc     xmm7, xmm7, xmm12                   ; round 2
+    vaesenc     xmm8, xmm8, xmm12                   ; round 2
     vaesenc     xmm9, xmm9, xmm12                   ; round 2
     vaesenc     xmm10, xmm10, xmm12                 ; round 2
     vaesenc     xmm11, xmm11, xmm12                 ; round 2
     vaesenc     xmm2, xmm2, xmm12                   ; round 2
-    vmovdqu     xmm12, [rdi + 432]                  ; k_3
-    vaesenc     xmm0, xmm0, xmm12                   ; round 3
-    vaesenc     xmm1, xmm1, xmm12                   ; round 3
+    vaesenc     xmm0, xmm0, xmm12                   ; round 2
+    vmovdqu     xmm12, [rdi + 528]                  ; k_3
     vaesenc     xmm7, xmm7, xmm12                   ; round 3
+    vaesenc     xmm8, xmm8, xmm12                   ; round 3
     vaesenc     xmm9, xmm9, xmm12                   ; round 3
     vaesenc     xmm10, xmm10, xmm12                 ; round 3
     vaesenc     xmm11, xmm11, xmm12                 ; round 3
     vaesenc     xmm2, xmm2, xmm12                   ; round 3
-    vmovdqu     xmm12, [rdi + 448]                  ; k_4
-    vaesenc     xmm0, xmm0, xmm12                   ; round 4
-    vaesenc     xmm1, xmm1, xmm12                   ; round 4
+    vaesenc     xmm0, xmm0, xmm12                   ; round 3
+    vmovdqu     xmm12, [rdi + 544]                  ; k_4
     vaesenc     xmm7, xmm7, xmm12                   ; round 4
+    vaesenc     xmm8, xmm8, xmm12                   ; round 4
     vaesenc     xmm9, xmm9, xmm12                   ; round 4
     vaesenc     xmm10, xmm10, xmm12                 ; round 4
     vaesenc     xmm11, xmm11, xmm12                 ; round 4
     vaesenc     xmm2, xmm2, xmm12                   ; round 4
-    vmovdqu     xmm12, [rdi + 464]                  ; k_5
-    vaesenc     xmm0, xmm0, xmm12                   ; round 5
-    vaesenc     xmm1, xmm1, xmm12                   ; round 5
+    vaesenc     xmm0, xmm0, xmm12                   ; round 4
+    vmovdqu     xmm12, [rdi + 560]                  ; k_5
     vaesenc     xmm7, xmm7, xmm12                   ; round 5
+    vaesenc     xmm8, xmm8, xmm12                   ; round 5
     vaesenc     xmm9, xmm9, xmm12                   ; round 5
     vaesenc     xmm10, xmm10, xmm12                 ; round 5
     vaesenc     xmm11, xmm11, xmm12                 ; round 5
     vaesenc     xmm2, xmm2, xmm12                   ; round 5
-    vmovdqu     xmm12, [rdi + 480]                  ; k_6
-    vaesenc     xmm0, xmm0, xmm12                   ; round 6
-    vaesenc     xmm1, xmm1, xmm12                   ; round 6
+    vaesenc     xmm0, xmm0, xmm12                   ; round 5
+    vmovdqu     xmm12, [rdi + 576]                  ; k_6
     vaesenc     xmm7, xmm7, xmm12                   ; round 6
+    vaesenc     xmm8, xmm8, xmm12                   ; round 6
     vaesenc     xmm9, xmm9, xmm12                   ; round 6
     vaesenc     xmm10, xmm10, xmm12                 ; round 6
     vaesenc     xmm11, xmm11, xmm12                 ; round 6
     vaesenc     xmm2, xmm2, xmm12                   ; round 6
-    vmovdqu     xmm12, [rdi + 496]                  ; k_7
-    vaesenc     xmm0, xmm0, xmm12                   ; round 7
-    vaesenc     xmm1, xmm1, xmm12                   ; round 7
+    vaesenc     xmm0, xmm0, xmm12                   ; round 6
+    vmovdqu     xmm12, [rdi + 592]                  ; k_7
     vaesenc     xmm7, xmm7, xmm12                   ; round 7
+    vaesenc     xmm8, xmm8, xmm12                   ; round 7
     vaesenc     xmm9, xmm9, xmm12                   ; round 7
     vaesenc     xmm10, xmm10, xmm12                 ; round 7
     vaesenc     xmm11, xmm11, xmm12                 ; round 7
     vaesenc     xmm2, xmm2, xmm12                   ; round 7
-    vmovdqu     xmm12, [rdi + 512]                  ; k_8
-    vaesenc     xmm0, xmm0, xmm12                   ; round 8
-    vaesenc     xmm1, xmm1, xmm12                   ; round 8
+    vaesenc     xmm0, xmm0, xmm12                   ; round 7
+    vmovdqu     xmm12, [rdi + 608]                  ; k_8
     vaesenc     xmm7, xmm7, xmm12                   ; round 8
+    vaesenc     xmm8, xmm8, xmm12                   ; round 8
     vaesenc     xmm9, xmm9, xmm12                   ; round 8
     vaesenc     xmm10, xmm10, xmm12                 ; round 8
     vaesenc     xmm11, xmm11, xmm12                 ; round 8
     vaesenc     xmm2, xmm2, xmm12                   ; round 8
-    vmovdqu     xmm12, [rdi + 528]                  ; k_9
-    vaesenc     xmm0, xmm0, xmm12                   ; round 9
-    vaesenc     xmm1, xmm1, xmm12                   ; round 9
+    vaesenc     xmm0, xmm0, xmm12                   ; round 8
+    vmovdqu     xmm12, [rdi + 624]                  ; k_9
     vaesenc     xmm7, xmm7, xmm12                   ; round 9
+    vaesenc     xmm8, xmm8, xmm12                   ; round 9
     vaesenc     xmm9, xmm9, xmm12                   ; round 9
     vaesenc     xmm10, xmm10, xmm12                 ; round 9
     vaesenc     xmm11, xmm11, xmm12                 ; round 9
     vaesenc     xmm2, xmm2, xmm12                   ; round 9
-    vmovdqu     xmm12, [rdi + 544]                  ; k_10
-    vaesenc     xmm0, xmm0, xmm12                   ; round 10
-    vaesenc     xmm1, xmm1, xmm12                   ; round 10
+    vaesenc     xmm0, xmm0, xmm12                   ; round 9
+    vmovdqu     xmm12, [rdi + 640]                  ; k_10
     vaesenc     xmm7, xmm7, xmm12                   ; round 10
+    vaesenc     xmm8, xmm8, xmm12                   ; round 10
     vaesenc     xmm9, xmm9, xmm12                   ; round 10
     vaesenc     xmm10, xmm10, xmm12                 ; round 10
     vaesenc     xmm11, xmm11, xmm12                 ; round 10
     vaesenc     xmm2, xmm2, xmm12                   ; round 10
-    vmovdqu     xmm12, [rdi + 560]                  ; k_11
-    vaesenc     xmm0, xmm0, xmm12                   ; round 11
-    vaesenc     xmm1, xmm1, xmm12                   ; round 11
+    vaesenc     xmm0, xmm0, xmm12                   ; round 10
+    vmovdqu     xmm12, [rdi + 656]                  ; k_11
     vaesenc     xmm7, xmm7, xmm12                   ; round 11
+    vaesenc     xmm8, xmm8, xmm12                   ; round 11
     vaesenc     xmm9, xmm9, xmm12                   ; round 11
     vaesenc     xmm10, xmm10, xmm12                 ; round 11
     vaesenc     xmm11, xmm11, xmm12                 ; round 11
     vaesenc     xmm2, xmm2, xmm12                   ; round 11
-    vmovdqu     xmm12, [rdi + 576]                  ; k_12
-    vaesenc     xmm0, xmm0, xmm12                   ; round 12
-    vaesenc     xmm1, xmm1, xmm12                   ; round 12
+    vaesenc     xmm0, xmm0, xmm12                   ; round 11
+    vmovdqu     xmm12, [rdi + 672]                  ; k_12
     vaesenc     xmm7, xmm7, xmm12                   ; round 12
+    vaesenc     xmm8, xmm8, xmm12                   ; round 12
     vaesenc     xmm9, xmm9, xmm12                   ; round 12
     vaesenc     xmm10, xmm10, xmm12                 ; round 12
     vaesenc     xmm11, xmm11, xmm12                 ; round 12
     vaesenc     xmm2, xmm2, xmm12                   ; round 12
-    vmovdqu     xmm12, [rdi + 592]                  ; k_13
-    vaesenc     xmm0, xmm0, xmm12                   ; round 13
-    vaesenc     xmm1, xmm1, xmm12                   ; round 13
+    vaesenc     xmm0, xmm0, xmm12                   ; round 12
+    vmovdqu     xmm12, [rdi + 688]                  ; k_13
     vaesenc     xmm7, xmm7, xmm12                   ; round 13
+    vaesenc     xmm8, xmm8, xmm12                   ; round 13
     vaesenc     xmm9, xmm9, xmm12                   ; round 13
     vaesenc     xmm10, xmm10, xmm12                 ; round 13
     vaesenc     xmm11, xmm11, xmm12                 ; round 13
     vaesenc     xmm2, xmm2, xmm12                   ; round 13
-    vmovdqu     xmm12, [rdi + 608]                  ; k_14
-    vpxor       xmm12, xmm12, [r9]                  ; k_Nr + text
-    vaesenclast xmm1, xmm1, xmm12                   ; other text
-    vmovdqu     [r13], xmm1                         ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 16]               ; k_Nr + text
-    vaesenclast xmm1, xmm7, xmm1                    ; other text
-    vmovdqu     [r13 + 16], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 32]               ; k_Nr + text
-    vaesenclast xmm1, xmm9, xmm1                    ; other text
-    vmovdqu     [r13 + 32], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 48]               ; k_Nr + text
-    vaesenclast xmm1, xmm10, xmm1                   ; other text
-    vmovdqu     [r13 + 48], xmm1                    ; written
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vpxor       xmm1, xmm1, [r9 + 64]               ; k_Nr + text
-    vaesenclast xmm1, xmm11, xmm1                   ; other text
-    vmovdqu     [r13 + 64], xmm1                    ; written
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm6, xmm7, xmm6                    ; k_Nr + text
+    vaesenc     xmm0, xmm0, xmm12                   ; round 13
+    vmovdqu     xmm12, [rdi + 704]                  ; k_14
+    vpxor       xmm13, xmm12, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm13                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm12, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm12, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm12, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm7, xmm12, [r9 + 64]              ; k_Nr + text
+    vaesenclast xmm7, xmm11, xmm7                   ; other text
+    vmovdqu     [r13 + 64], xmm7                    ; written
+    vpxor       xmm6, xmm12, xmm6                   ; k_Nr + text
     vaesenclast xmm2, xmm2, xmm6                    ; other text
-    vpxor       xmm1, xmm2, xmm1
-    vpand       xmm1, xmm1, [rdx + rcx + 16]        ; behind r bytes
-    vpxor       xmm1, xmm2, xmm1                    ; r bytes of the last block, then d of the one before
+    vaesenclast xmm0, xmm0, xmm12                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
     sub         rsi, rcx
-    vpshufb     xmm1, xmm1, [rsi + 16]
-    vmovdqu     [r13 + r14 - 16], xmm1              ; the last 16 bytes
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
+    jmp         .short_reduce
+.short_over_6:
+    cmp         r14, 0x71
+    jae         .short_over_7
+    mov         rcx, r14
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vmovdqu     xmm7, [r9]                          ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 64]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 80]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm13, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm13                   ; + k_0
+    vpxor       xmm8, xmm8, xmm13                   ; + k_0
+    vpxor       xmm9, xmm9, xmm13                   ; + k_0
+    vpxor       xmm10, xmm10, xmm13                 ; + k_0
+    vpxor       xmm11, xmm11, xmm13                 ; + k_0
+    vpxor       xmm12, xmm12, xmm13                 ; + k_0
+    vpxor       xmm2, xmm2, xmm13                   ; + k_0
+    vpxor       xmm0, xmm0, xmm13                   ; + k_0
+    vmovdqu     xmm13, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm13                   ; round 1
+    vaesenc     xmm8, xmm8, xmm13                   ; round 1
+    vaesenc     xmm9, xmm9, xmm13                   ; round 1
+    vaesenc     xmm10, xmm10, xmm13                 ; round 1
+    vaesenc     xmm11, xmm11, xmm13                 ; round 1
+    vaesenc     xmm12, xmm12, xmm13                 ; round 1
+    vaesenc     xmm2, xmm2, xmm13                   ; round 1
+    vaesenc     xmm0, xmm0, xmm13                   ; round 1
+    vmovdqu     xmm13, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm13                   ; round 2
+    vaesenc     xmm8, xmm8, xmm13                   ; round 2
+    vaesenc     xmm9, xmm9, xmm13                   ; round 2
+    vaesenc     xmm10, xmm10, xmm13                 ; round 2
+    vaesenc     xmm11, xmm11, xmm13                 ; round 2
+    vaesenc     xmm12, xmm12, xmm13                 ; round 2
+    vaesenc     xmm2, xmm2, xmm13                   ; round 2
+    vaesenc     xmm0, xmm0, xmm13                   ; round 2
+    vmovdqu     xmm13, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm13                   ; round 3
+    vaesenc     xmm8, xmm8, xmm13                   ; round 3
+    vaesenc     xmm9, xmm9, xmm13                   ; round 3
+    vaesenc     xmm10, xmm10, xmm13                 ; round 3
+    vaesenc     xmm11, xmm11, xmm13                 ; round 3
+    vaesenc     xmm12, xmm12, xmm13                 ; round 3
+    vaesenc     xmm2, xmm2, xmm13                   ; round 3
+    vaesenc     xmm0, xmm0, xmm13                   ; round 3
+    vmovdqu     xmm13, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm13                   ; round 4
+    vaesenc     xmm8, xmm8, xmm13                   ; round 4
+    vaesenc     xmm9, xmm9, xmm13                   ; round 4
+    vaesenc     xmm10, xmm10, xmm13                 ; round 4
+    vaesenc     xmm11, xmm11, xmm13                 ; round 4
+    vaesenc     xmm12, xmm12, xmm13                 ; round 4
+    vaesenc     xmm2, xmm2, xmm13                   ; round 4
+    vaesenc     xmm0, xmm0, xmm13                   ; round 4
+    vmovdqu     xmm13, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm13                   ; round 5
+    vaesenc     xmm8, xmm8, xmm13                   ; round 5
+    vaesenc     xmm9, xmm9, xmm13                   ; round 5
+    vaesenc     xmm10, xmm10, xmm13                 ; round 5
+    vaesenc     xmm11, xmm11, xmm13                 ; round 5
+    vaesenc     xmm12, xmm12, xmm13                 ; round 5
+    vaesenc     xmm2, xmm2, xmm13                   ; round 5
+    vaesenc     xmm0, xmm0, xmm13                   ; round 5
+    vmovdqu     xmm13, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm13                   ; round 6
+    vaesenc     xmm8, xmm8, xmm13                   ; round 6
+    vaesenc     xmm9, xmm9, xmm13                   ; round 6
+    vaesenc     xmm10, xmm10, xmm13                 ; round 6
+    vaesenc     xmm11, xmm11, xmm13                 ; round 6
+    vaesenc     xmm12, xmm12, xmm13                 ; round 6
+    vaesenc     xmm2, xmm2, xmm13                   ; round 6
+    vaesenc     xmm0, xmm0, xmm13                   ; round 6
+    vmovdqu     xmm13, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm13                   ; round 7
+    vaesenc     xmm8, xmm8, xmm13                   ; round 7
+    vaesenc     xmm9, xmm9, xmm13                   ; round 7
+    vaesenc     xmm10, xmm10, xmm13                 ; round 7
+    vaesenc     xmm11, xmm11, xmm13                 ; round 7
+    vaesenc     xmm12, xmm12, xmm13                 ; round 7
+    vaesenc     xmm2, xmm2, xmm13                   ; round 7
+    vaesenc     xmm0, xmm0, xmm13                   ; round 7
+    vmovdqu     xmm13, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm13                   ; round 8
+    vaesenc     xmm8, xmm8, xmm13                   ; round 8
+    vaesenc     xmm9, xmm9, xmm13                   ; round 8
+    vaesenc     xmm10, xmm10, xmm13                 ; round 8
+    vaesenc     xmm11, xmm11, xmm13                 ; round 8
+    vaesenc     xmm12, xmm12, xmm13                 ; round 8
+    vaesenc     xmm2, xmm2, xmm13                   ; round 8
+    vaesenc     xmm0, xmm0, xmm13                   ; round 8
+    vmovdqu     xmm13, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm13                   ; round 9
+    vaesenc     xmm8, xmm8, xmm13                   ; round 9
+    vaesenc     xmm9, xmm9, xmm13                   ; round 9
+    vaesenc     xmm10, xmm10, xmm13                 ; round 9
+    vaesenc     xmm11, xmm11, xmm13                 ; round 9
+    vaesenc     xmm12, xmm12, xmm13                 ; round 9
+    vaesenc     xmm2, xmm2, xmm13                   ; round 9
+    vaesenc     xmm0, xmm0, xmm13                   ; round 9
+    vmovdqu     xmm13, [rdi + 640]                  ; k_10
+    vaesenc     xmm7, xmm7, xmm13                   ; round 10
+    vaesenc     xmm8, xmm8, xmm13                   ; round 10
+    vaesenc     xmm9, xmm9, xmm13                   ; round 10
+    vaesenc     xmm10, xmm10, xmm13                 ; round 10
+    vaesenc     xmm11, xmm11, xmm13                 ; round 10
+    vaesenc     xmm12, xmm12, xmm13                 ; round 10
+    vaesenc     xmm2, xmm2, xmm13                   ; round 10
+    vaesenc     xmm0, xmm0, xmm13                   ; round 10
+    vmovdqu     xmm13, [rdi + 656]                  ; k_11
+    vaesenc     xmm7, xmm7, xmm13                   ; round 11
+    vaesenc     xmm8, xmm8, xmm13                   ; round 11
+    vaesenc     xmm9, xmm9, xmm13                   ; round 11
+    vaesenc     xmm10, xmm10, xmm13                 ; round 11
+    vaesenc     xmm11, xmm11, xmm13                 ; round 11
+    vaesenc     xmm12, xmm12, xmm13                 ; round 11
+    vaesenc     xmm2, xmm2, xmm13                   ; round 11
+    vaesenc     xmm0, xmm0, xmm13                   ; round 11
+    vmovdqu     xmm13, [rdi + 672]                  ; k_12
+    vaesenc     xmm7, xmm7, xmm13                   ; round 12
+    vaesenc     xmm8, xmm8, xmm13                   ; round 12
+    vaesenc     xmm9, xmm9, xmm13                   ; round 12
+    vaesenc     xmm10, xmm10, xmm13                 ; round 12
+    vaesenc     xmm11, xmm11, xmm13                 ; round 12
+    vaesenc     xmm12, xmm12, xmm13                 ; round 12
+    vaesenc     xmm2, xmm2, xmm13                   ; round 12
+    vaesenc     xmm0, xmm0, xmm13                   ; round 12
+    vmovdqu     xmm13, [rdi + 688]                  ; k_13
+    vaesenc     xmm7, xmm7, xmm13                   ; round 13
+    vaesenc     xmm8, xmm8, xmm13                   ; round 13
+    vaesenc     xmm9, xmm9, xmm13                   ; round 13
+    vaesenc     xmm10, xmm10, xmm13                 ; round 13
+    vaesenc     xmm11, xmm11, xmm13                 ; round 13
+    vaesenc     xmm12, xmm12, xmm13                 ; round 13
+    vaesenc     xmm2, xmm2, xmm13                   ; round 13
+    vaesenc     xmm0, xmm0, xmm13                   ; round 13
+    vmovdqu     xmm13, [rdi + 704]                  ; k_14
+    vpxor       xmm14, xmm13, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm14                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm13, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 64]              ; k_Nr + text
+    vaesenclast xmm7, xmm11, xmm7                   ; other text
+    vmovdqu     [r13 + 64], xmm7                    ; written
+    vpxor       xmm7, xmm13, [r9 + 80]              ; k_Nr + text
+    vaesenclast xmm7, xmm12, xmm7                   ; other text
+    vmovdqu     [r13 + 80], xmm7                    ; written
+    vpxor       xmm6, xmm13, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm13                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
+    jmp         .short_reduce
+.short_over_7:
+    mov         rcx, r14
+    neg         rcx
+    and         rcx, 0x0f                           ; d = 16 - r
+    lea         rsi, [rel gcm256_avx_winograd_clmul1_x8_short_turned]
+    lea         rdx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
+    vmovdqu     xmm6, [r9 + r14 - 16]               ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rsi + rcx + 16]        ; the last block, zero-padded
+    vmovdqu     xmm7, [r9]                          ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 16]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 176]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 16]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 32]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 192]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 32]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 48]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 208]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 48]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 64]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 224]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 64]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 80]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 240]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 80]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 96]              ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 256]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vmovdqu     xmm7, [r9 + 96]                     ; text
+    vpshufb     xmm7, xmm7, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 112]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 272]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm8, xmm7, [rdi + 128]             ; T = A + C1
+    vpxor       xmm9, xmm7, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; A0·A1
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
+    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
+    vpxor       xmm1, xmm1, xmm7                    ; S += it
+    vpxor       xmm3, xmm3, xmm8                    ; LO += it
+    vpxor       xmm5, xmm5, xmm9                    ; HI += it
+    vpshufb     xmm7, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm8, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
+    vpshufb     xmm8, xmm8, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm9, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; 2 blocks ahead
+    vpshufb     xmm9, xmm9, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm10, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; 3 blocks ahead
+    vpshufb     xmm10, xmm10, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; 4 blocks ahead
+    vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm12, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_5]  ; 5 blocks ahead
+    vpshufb     xmm12, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm13, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_6]  ; 6 blocks ahead
+    vpshufb     xmm13, xmm13, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; 7 blocks ahead
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm14, [rdi + 480]                  ; k_0
+    vpxor       xmm7, xmm7, xmm14                   ; + k_0
+    vpxor       xmm8, xmm8, xmm14                   ; + k_0
+    vpxor       xmm9, xmm9, xmm14                   ; + k_0
+    vpxor       xmm10, xmm10, xmm14                 ; + k_0
+    vpxor       xmm11, xmm11, xmm14                 ; + k_0
+    vpxor       xmm12, xmm12, xmm14                 ; + k_0
+    vpxor       xmm13, xmm13, xmm14                 ; + k_0
+    vpxor       xmm2, xmm2, xmm14                   ; + k_0
+    vpxor       xmm0, xmm0, xmm14                   ; + k_0
+    vmovdqu     xmm14, [rdi + 496]                  ; k_1
+    vaesenc     xmm7, xmm7, xmm14                   ; round 1
+    vaesenc     xmm8, xmm8, xmm14                   ; round 1
+    vaesenc     xmm9, xmm9, xmm14                   ; round 1
+    vaesenc     xmm10, xmm10, xmm14                 ; round 1
+    vaesenc     xmm11, xmm11, xmm14                 ; round 1
+    vaesenc     xmm12, xmm12, xmm14                 ; round 1
+    vaesenc     xmm13, xmm13, xmm14                 ; round 1
+    vaesenc     xmm2, xmm2, xmm14                   ; round 1
+    vaesenc     xmm0, xmm0, xmm14                   ; round 1
+    vmovdqu     xmm14, [rdi + 512]                  ; k_2
+    vaesenc     xmm7, xmm7, xmm14                   ; round 2
+    vaesenc     xmm8, xmm8, xmm14                   ; round 2
+    vaesenc     xmm9, xmm9, xmm14                   ; round 2
+    vaesenc     xmm10, xmm10, xmm14                 ; round 2
+    vaesenc     xmm11, xmm11, xmm14                 ; round 2
+    vaesenc     xmm12, xmm12, xmm14                 ; round 2
+    vaesenc     xmm13, xmm13, xmm14                 ; round 2
+    vaesenc     xmm2, xmm2, xmm14                   ; round 2
+    vaesenc     xmm0, xmm0, xmm14                   ; round 2
+    vmovdqu     xmm14, [rdi + 528]                  ; k_3
+    vaesenc     xmm7, xmm7, xmm14                   ; round 3
+    vaesenc     xmm8, xmm8, xmm14                   ; round 3
+    vaesenc     xmm9, xmm9, xmm14                   ; round 3
+    vaesenc     xmm10, xmm10, xmm14                 ; round 3
+    vaesenc     xmm11, xmm11, xmm14                 ; round 3
+    vaesenc     xmm12, xmm12, xmm14                 ; round 3
+    vaesenc     xmm13, xmm13, xmm14                 ; round 3
+    vaesenc     xmm2, xmm2, xmm14                   ; round 3
+    vaesenc     xmm0, xmm0, xmm14                   ; round 3
+    vmovdqu     xmm14, [rdi + 544]                  ; k_4
+    vaesenc     xmm7, xmm7, xmm14                   ; round 4
+    vaesenc     xmm8, xmm8, xmm14                   ; round 4
+    vaesenc     xmm9, xmm9, xmm14                   ; round 4
+    vaesenc     xmm10, xmm10, xmm14                 ; round 4
+    vaesenc     xmm11, xmm11, xmm14                 ; round 4
+    vaesenc     xmm12, xmm12, xmm14                 ; round 4
+    vaesenc     xmm13, xmm13, xmm14                 ; round 4
+    vaesenc     xmm2, xmm2, xmm14                   ; round 4
+    vaesenc     xmm0, xmm0, xmm14                   ; round 4
+    vmovdqu     xmm14, [rdi + 560]                  ; k_5
+    vaesenc     xmm7, xmm7, xmm14                   ; round 5
+    vaesenc     xmm8, xmm8, xmm14                   ; round 5
+    vaesenc     xmm9, xmm9, xmm14                   ; round 5
+    vaesenc     xmm10, xmm10, xmm14                 ; round 5
+    vaesenc     xmm11, xmm11, xmm14                 ; round 5
+    vaesenc     xmm12, xmm12, xmm14                 ; round 5
+    vaesenc     xmm13, xmm13, xmm14                 ; round 5
+    vaesenc     xmm2, xmm2, xmm14                   ; round 5
+    vaesenc     xmm0, xmm0, xmm14                   ; round 5
+    vmovdqu     xmm14, [rdi + 576]                  ; k_6
+    vaesenc     xmm7, xmm7, xmm14                   ; round 6
+    vaesenc     xmm8, xmm8, xmm14                   ; round 6
+    vaesenc     xmm9, xmm9, xmm14                   ; round 6
+    vaesenc     xmm10, xmm10, xmm14                 ; round 6
+    vaesenc     xmm11, xmm11, xmm14                 ; round 6
+    vaesenc     xmm12, xmm12, xmm14                 ; round 6
+    vaesenc     xmm13, xmm13, xmm14                 ; round 6
+    vaesenc     xmm2, xmm2, xmm14                   ; round 6
+    vaesenc     xmm0, xmm0, xmm14                   ; round 6
+    vmovdqu     xmm14, [rdi + 592]                  ; k_7
+    vaesenc     xmm7, xmm7, xmm14                   ; round 7
+    vaesenc     xmm8, xmm8, xmm14                   ; round 7
+    vaesenc     xmm9, xmm9, xmm14                   ; round 7
+    vaesenc     xmm10, xmm10, xmm14                 ; round 7
+    vaesenc     xmm11, xmm11, xmm14                 ; round 7
+    vaesenc     xmm12, xmm12, xmm14                 ; round 7
+    vaesenc     xmm13, xmm13, xmm14                 ; round 7
+    vaesenc     xmm2, xmm2, xmm14                   ; round 7
+    vaesenc     xmm0, xmm0, xmm14                   ; round 7
+    vmovdqu     xmm14, [rdi + 608]                  ; k_8
+    vaesenc     xmm7, xmm7, xmm14                   ; round 8
+    vaesenc     xmm8, xmm8, xmm14                   ; round 8
+    vaesenc     xmm9, xmm9, xmm14                   ; round 8
+    vaesenc     xmm10, xmm10, xmm14                 ; round 8
+    vaesenc     xmm11, xmm11, xmm14                 ; round 8
+    vaesenc     xmm12, xmm12, xmm14                 ; round 8
+    vaesenc     xmm13, xmm13, xmm14                 ; round 8
+    vaesenc     xmm2, xmm2, xmm14                   ; round 8
+    vaesenc     xmm0, xmm0, xmm14                   ; round 8
+    vmovdqu     xmm14, [rdi + 624]                  ; k_9
+    vaesenc     xmm7, xmm7, xmm14                   ; round 9
+    vaesenc     xmm8, xmm8, xmm14                   ; round 9
+    vaesenc     xmm9, xmm9, xmm14                   ; round 9
+    vaesenc     xmm10, xmm10, xmm14                 ; round 9
+    vaesenc     xmm11, xmm11, xmm14                 ; round 9
+    vaesenc     xmm12, xmm12, xmm14                 ; round 9
+    vaesenc     xmm13, xmm13, xmm14                 ; round 9
+    vaesenc     xmm2, xmm2, xmm14                   ; round 9
+    vaesenc     xmm0, xmm0, xmm14                   ; round 9
+    vmovdqu     xmm14, [rdi + 640]                  ; k_10
+    vaesenc     xmm7, xmm7, xmm14                   ; round 10
+    vaesenc     xmm8, xmm8, xmm14                   ; round 10
+    vaesenc     xmm9, xmm9, xmm14                   ; round 10
+    vaesenc     xmm10, xmm10, xmm14                 ; round 10
+    vaesenc     xmm11, xmm11, xmm14                 ; round 10
+    vaesenc     xmm12, xmm12, xmm14                 ; round 10
+    vaesenc     xmm13, xmm13, xmm14                 ; round 10
+    vaesenc     xmm2, xmm2, xmm14                   ; round 10
+    vaesenc     xmm0, xmm0, xmm14                   ; round 10
+    vmovdqu     xmm14, [rdi + 656]                  ; k_11
+    vaesenc     xmm7, xmm7, xmm14                   ; round 11
+    vaesenc     xmm8, xmm8, xmm14                   ; round 11
+    vaesenc     xmm9, xmm9, xmm14                   ; round 11
+    vaesenc     xmm10, xmm10, xmm14                 ; round 11
+    vaesenc     xmm11, xmm11, xmm14                 ; round 11
+    vaesenc     xmm12, xmm12, xmm14                 ; round 11
+    vaesenc     xmm13, xmm13, xmm14                 ; round 11
+    vaesenc     xmm2, xmm2, xmm14                   ; round 11
+    vaesenc     xmm0, xmm0, xmm14                   ; round 11
+    vmovdqu     xmm14, [rdi + 672]                  ; k_12
+    vaesenc     xmm7, xmm7, xmm14                   ; round 12
+    vaesenc     xmm8, xmm8, xmm14                   ; round 12
+    vaesenc     xmm9, xmm9, xmm14                   ; round 12
+    vaesenc     xmm10, xmm10, xmm14                 ; round 12
+    vaesenc     xmm11, xmm11, xmm14                 ; round 12
+    vaesenc     xmm12, xmm12, xmm14                 ; round 12
+    vaesenc     xmm13, xmm13, xmm14                 ; round 12
+    vaesenc     xmm2, xmm2, xmm14                   ; round 12
+    vaesenc     xmm0, xmm0, xmm14                   ; round 12
+    vmovdqu     xmm14, [rdi + 688]                  ; k_13
+    vaesenc     xmm7, xmm7, xmm14                   ; round 13
+    vaesenc     xmm8, xmm8, xmm14                   ; round 13
+    vaesenc     xmm9, xmm9, xmm14                   ; round 13
+    vaesenc     xmm10, xmm10, xmm14                 ; round 13
+    vaesenc     xmm11, xmm11, xmm14                 ; round 13
+    vaesenc     xmm12, xmm12, xmm14                 ; round 13
+    vaesenc     xmm13, xmm13, xmm14                 ; round 13
+    vaesenc     xmm2, xmm2, xmm14                   ; round 13
+    vaesenc     xmm0, xmm0, xmm14                   ; round 13
+    vmovdqu     xmm14, [rdi + 704]                  ; k_14
+    vpxor       xmm15, xmm14, [r9]                  ; k_Nr + text
+    vaesenclast xmm7, xmm7, xmm15                   ; other text
+    vmovdqu     [r13], xmm7                         ; written
+    vpxor       xmm7, xmm14, [r9 + 16]              ; k_Nr + text
+    vaesenclast xmm7, xmm8, xmm7                    ; other text
+    vmovdqu     [r13 + 16], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 32]              ; k_Nr + text
+    vaesenclast xmm7, xmm9, xmm7                    ; other text
+    vmovdqu     [r13 + 32], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 48]              ; k_Nr + text
+    vaesenclast xmm7, xmm10, xmm7                   ; other text
+    vmovdqu     [r13 + 48], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 64]              ; k_Nr + text
+    vaesenclast xmm7, xmm11, xmm7                   ; other text
+    vmovdqu     [r13 + 64], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 80]              ; k_Nr + text
+    vaesenclast xmm7, xmm12, xmm7                   ; other text
+    vmovdqu     [r13 + 80], xmm7                    ; written
+    vpxor       xmm7, xmm14, [r9 + 96]              ; k_Nr + text
+    vaesenclast xmm7, xmm13, xmm7                   ; other text
+    vmovdqu     [r13 + 96], xmm7                    ; written
+    vpxor       xmm6, xmm14, xmm6                   ; k_Nr + text
+    vaesenclast xmm2, xmm2, xmm6                    ; other text
+    vaesenclast xmm0, xmm0, xmm14                   ; E_K(J_0)
+    vpxor       xmm6, xmm2, xmm7
+    vpand       xmm6, xmm6, [rdx + rcx + 32]        ; behind r bytes
+    vpxor       xmm2, xmm2, xmm6                    ; r bytes of the last block, then d of the one before
+    sub         rsi, rcx
+    vpshufb     xmm2, xmm2, [rsi + 16]
+    vmovdqu     [r13 + r14 - 16], xmm2              ; the last 16 bytes
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
 .short_under_block:
     cmp         r14, 0x00
     je          .short_none
-    vpxor       xmm4, xmm4, xmm4
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxor       xmm6, xmm6, xmm6
     cmp         r14, 0x08
     jb          .short_under8
-    vmovq       xmm4, [r9]                          ; bytes 0..7
-    vmovq       xmm5, [r9 + r14 - 8]                ; the last 8 bytes
+    vmovq       xmm6, [r9]                          ; bytes 0..7
+    vmovq       xmm7, [r9 + r14 - 8]                ; the last 8 bytes
     mov         rcx, r14
     shl         rcx, 0x03
     sub         rcx, 0x78
     neg         rcx                                 ; 8·(15 - r) bits
-    vmovq       xmm6, rcx
-    vpsrlq      xmm5, xmm5, xmm6                    ; 8·(15 - r) bits
-    vpsrlq      xmm5, xmm5, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
-    vpunpcklqdq xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsrlq      xmm7, xmm7, xmm8                    ; 8·(15 - r) bits
+    vpsrlq      xmm7, xmm7, 0x08                    ; and 8 more: bytes 8..r-1, then zeros
+    vpunpcklqdq xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under8:
     cmp         r14, 0x04
     jb          .short_under4
-    vmovd       xmm4, [r9]                          ; bytes 0..3
-    vmovd       xmm5, [r9 + r14 - 4]                ; the last 4 bytes
+    vmovd       xmm6, [r9]                          ; bytes 0..3
+    vmovd       xmm7, [r9 + r14 - 4]                ; the last 4 bytes
     mov         rcx, r14
     shl         rcx, 0x03
     sub         rcx, 0x20                           ; 8·(r - 4) bits
-    vmovq       xmm6, rcx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
-    vpor        xmm4, xmm4, xmm5                    ; C_last, zero-padded
+    vmovq       xmm8, rcx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
+    vpor        xmm6, xmm6, xmm7                    ; C_last, zero-padded
     jmp         .short_padded
 .short_under4:
     mov         rdx, r14
     shr         rdx, 0x01
     movzx       ecx, byte [r9]                      ; byte 0
-    vmovq       xmm4, rcx
+    vmovq       xmm6, rcx
     movzx       ecx, byte [r9 + rdx]                ; byte r >> 1
-    vmovq       xmm5, rcx
+    vmovq       xmm7, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm6, rdx
-    vpsllq      xmm5, xmm5, xmm6                    ; into place
+    vmovq       xmm8, rdx
+    vpsllq      xmm7, xmm7, xmm8                    ; into place
     mov         rdx, r14
     sub         rdx, 0x01
     movzx       ecx, byte [r9 + rdx]                ; byte r - 1
-    vmovq       xmm6, rcx
+    vmovq       xmm8, rcx
     mov         ecx, 0x00                           ; no byte stays
     shl         rdx, 0x03
-    vmovq       xmm7, rdx
-    vpsllq      xmm6, xmm6, xmm7                    ; into place
+    vmovq       xmm9, rdx
+    vpsllq      xmm8, xmm8, xmm9                    ; into place
     mov         ecx, 0x00                           ; no byte stays
-    vpor        xmm4, xmm4, xmm5
-    vpor        xmm4, xmm4, xmm6                    ; C_last, zero-padded
+    vpor        xmm6, xmm6, xmm7
+    vpor        xmm6, xmm6, xmm8                    ; C_last, zero-padded
 .short_padded:
     lea         rcx, [rel gcm256_avx_winograd_clmul1_x8_short_ones]
     mov         rcx, r14
     neg         rcx                                 ; d - 16
-    vmovdqu     xmm5, [rdi + 336]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm6, xmm1, [rdi + 80]              ; T = A + C1
-    vpxor       xmm7, xmm1, [rdi + 208]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
+    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
+    vmovdqu     xmm7, [rdi + 480]                   ; k_0
+    vpxor       xmm2, xmm2, xmm7                    ; + k_0
+    vpxor       xmm0, xmm0, xmm7                    ; + k_0
+    vmovdqu     xmm7, [rdi + 496]                   ; k_1
+    vaesenc     xmm2, xmm2, xmm7                    ; round 1
+    vaesenc     xmm0, xmm0, xmm7                    ; round 1
+    vmovdqu     xmm7, [rdi + 512]                   ; k_2
+    vaesenc     xmm2, xmm2, xmm7                    ; round 2
+    vaesenc     xmm0, xmm0, xmm7                    ; round 2
+    vmovdqu     xmm7, [rdi + 528]                   ; k_3
+    vaesenc     xmm2, xmm2, xmm7                    ; round 3
+    vaesenc     xmm0, xmm0, xmm7                    ; round 3
+    vmovdqu     xmm7, [rdi + 544]                   ; k_4
+    vaesenc     xmm2, xmm2, xmm7                    ; round 4
+    vaesenc     xmm0, xmm0, xmm7                    ; round 4
+    vmovdqu     xmm7, [rdi + 560]                   ; k_5
+    vaesenc     xmm2, xmm2, xmm7                    ; round 5
+    vaesenc     xmm0, xmm0, xmm7                    ; round 5
+    vmovdqu     xmm7, [rdi + 576]                   ; k_6
+    vaesenc     xmm2, xmm2, xmm7                    ; round 6
+    vaesenc     xmm0, xmm0, xmm7                    ; round 6
+    vmovdqu     xmm7, [rdi + 592]                   ; k_7
+    vaesenc     xmm2, xmm2, xmm7                    ; round 7
+    vaesenc     xmm0, xmm0, xmm7                    ; round 7
+    vmovdqu     xmm7, [rdi + 608]                   ; k_8
+    vaesenc     xmm2, xmm2, xmm7                    ; round 8
+    vaesenc     xmm0, xmm0, xmm7                    ; round 8
+    vmovdqu     xmm7, [rdi + 624]                   ; k_9
+    vaesenc     xmm2, xmm2, xmm7                    ; round 9
+    vaesenc     xmm0, xmm0, xmm7                    ; round 9
+    vmovdqu     xmm7, [rdi + 640]                   ; k_10
+    vaesenc     xmm2, xmm2, xmm7                    ; round 10
+    vaesenc     xmm0, xmm0, xmm7                    ; round 10
+    vmovdqu     xmm7, [rdi + 656]                   ; k_11
+    vaesenc     xmm2, xmm2, xmm7                    ; round 11
+    vaesenc     xmm0, xmm0, xmm7                    ; round 11
+    vmovdqu     xmm7, [rdi + 672]                   ; k_12
+    vaesenc     xmm2, xmm2, xmm7                    ; round 12
+    vaesenc     xmm0, xmm0, xmm7                    ; round 12
+    vmovdqu     xmm7, [rdi + 688]                   ; k_13
+    vaesenc     xmm2, xmm2, xmm7                    ; round 13
+    vaesenc     xmm0, xmm0, xmm7                    ; round 13
+    vmovdqu     xmm7, [rdi + 704]                   ; k_14
+    vpxor       xmm8, xmm7, xmm6                    ; k_Nr + text
+    vaesenclast xmm8, xmm2, xmm8                    ; other text
+    vaesenclast xmm0, xmm0, xmm7                    ; E_K(J_0)
+    vpshufb     xmm2, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
+    vpxor       xmm6, xmm2, [rdi + 128]             ; T = A + C1
+    vpxor       xmm7, xmm2, [rdi + 288]             ; U = A + C2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm9, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; T0·T1
-    vpclmulqdq  xmm9, xmm9, xmm9, 0x10              ; U0·U1
-    vpxor       xmm1, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm6, xmm8                    ; LO += it
-    vpxor       xmm6, xmm7, xmm9                    ; HI += it
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; 1 blocks ahead
-    vpshufb     xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm7, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm7                    ; + k_0
-    vpxor       xmm2, xmm2, xmm7                    ; + k_0
-    vmovdqu     xmm7, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm7                    ; round 1
-    vaesenc     xmm2, xmm2, xmm7                    ; round 1
-    vmovdqu     xmm7, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm7                    ; round 2
-    vaesenc     xmm2, xmm2, xmm7                    ; round 2
-    vmovdqu     xmm7, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm7                    ; round 3
-    vaesenc     xmm2, xmm2, xmm7                    ; round 3
-    vmovdqu     xmm7, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm7                    ; round 4
-    vaesenc     xmm2, xmm2, xmm7                    ; round 4
-    vmovdqu     xmm7, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm7                    ; round 5
-    vaesenc     xmm2, xmm2, xmm7                    ; round 5
-    vmovdqu     xmm7, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm7                    ; round 6
-    vaesenc     xmm2, xmm2, xmm7                    ; round 6
-    vmovdqu     xmm7, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm7                    ; round 7
-    vaesenc     xmm2, xmm2, xmm7                    ; round 7
-    vmovdqu     xmm7, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm7                    ; round 8
-    vaesenc     xmm2, xmm2, xmm7                    ; round 8
-    vmovdqu     xmm7, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm7                    ; round 9
-    vaesenc     xmm2, xmm2, xmm7                    ; round 9
-    vmovdqu     xmm7, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm7                    ; round 10
-    vaesenc     xmm2, xmm2, xmm7                    ; round 10
-    vmovdqu     xmm7, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm7                    ; round 11
-    vaesenc     xmm2, xmm2, xmm7                    ; round 11
-    vmovdqu     xmm7, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm7                    ; round 12
-    vaesenc     xmm2, xmm2, xmm7                    ; round 12
-    vmovdqu     xmm7, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm7                    ; round 13
-    vaesenc     xmm2, xmm2, xmm7                    ; round 13
-    vmovdqu     xmm7, [rdi + 608]                   ; k_14
-    vpxor       xmm7, xmm7, xmm4                    ; k_Nr + text
-    vaesenclast xmm9, xmm2, xmm7                    ; other text
-    vpshufb     xmm2, xmm4, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C
-    vpxor       xmm4, xmm2, [rdi + 96]              ; T = A + C1
-    vpxor       xmm7, xmm2, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; A0·A1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm2                    ; S += it
-    vpxor       xmm3, xmm3, xmm4                    ; LO += it
-    vpxor       xmm4, xmm6, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vpxor       xmm1, xmm1, xmm2                    ; S += it
+    vpxor       xmm3, xmm3, xmm6                    ; LO += it
+    vpxor       xmm5, xmm5, xmm7                    ; HI += it
     mov         rdx, r13
     mov         rcx, r14
     and         rcx, 0x08
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_8
-    vmovq       [rdx], xmm9                         ; 8 of its bytes
-    vpsrldq     xmm9, xmm9, 0x08                    ; the bytes after them
+    vmovq       [rdx], xmm8                         ; 8 of its bytes
+    vpsrldq     xmm8, xmm8, 0x08                    ; the bytes after them
     add         rdx, 0x08
 .short_stored_8:
     mov         rcx, r14
     and         rcx, 0x04
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_4
-    vmovd       [rdx], xmm9                         ; 4 of its bytes
-    vpsrldq     xmm9, xmm9, 0x04                    ; the bytes after them
+    vmovd       [rdx], xmm8                         ; 4 of its bytes
+    vpsrldq     xmm8, xmm8, 0x04                    ; the bytes after them
     add         rdx, 0x04
 .short_stored_4:
     mov         rcx, r14
     and         rcx, 0x02
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_2
-    vpextrw     word [rdx], xmm9, 0x00              ; 2 of its bytes
-    vpsrldq     xmm9, xmm9, 0x02                    ; the bytes after them
+    vpextrw     word [rdx], xmm8, 0x00              ; 2 of its bytes
+    vpsrldq     xmm8, xmm8, 0x02                    ; the bytes after them
     add         rdx, 0x02
 .short_stored_2:
     mov         rcx, r14
@@ -6458,117 +7329,101 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .short_stored_1
-    vpextrb     byte [rdx], xmm9, 0x00              ; 1 of its bytes
+    vpextrb     byte [rdx], xmm8, 0x00              ; 1 of its bytes
 .short_stored_1:
     jmp         .short_reduce
 .short_none:
-    vmovdqu     xmm5, [rdi + 352]                   ; the key terms of H^(m+2) … H
-    vpxor       xmm2, xmm1, [rdi + 96]              ; T = A + C1
-    vpxor       xmm4, xmm1, [rdi + 224]             ; U = A + C2
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; U0·U1
-    vpxor       xmm6, xmm3, [rdi + 112]             ; T = A + C1
-    vpxor       xmm7, xmm3, [rdi + 240]             ; U = A + C2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; A0·A1
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; T0·T1
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; U0·U1
-    vpxor       xmm8, xmm1, xmm3                    ; S += it
-    vpxor       xmm3, xmm2, xmm6                    ; LO += it
-    vpxor       xmm4, xmm4, xmm7                    ; HI += it
-    vmovdqu     xmm1, [rdi + 384]                   ; k_0
-    vpxor       xmm0, xmm0, xmm1                    ; + k_0
-    vmovdqu     xmm1, [rdi + 400]                   ; k_1
-    vaesenc     xmm0, xmm0, xmm1                    ; round 1
-    vmovdqu     xmm1, [rdi + 416]                   ; k_2
-    vaesenc     xmm0, xmm0, xmm1                    ; round 2
-    vmovdqu     xmm1, [rdi + 432]                   ; k_3
-    vaesenc     xmm0, xmm0, xmm1                    ; round 3
-    vmovdqu     xmm1, [rdi + 448]                   ; k_4
-    vaesenc     xmm0, xmm0, xmm1                    ; round 4
-    vmovdqu     xmm1, [rdi + 464]                   ; k_5
-    vaesenc     xmm0, xmm0, xmm1                    ; round 5
-    vmovdqu     xmm1, [rdi + 480]                   ; k_6
-    vaesenc     xmm0, xmm0, xmm1                    ; round 6
-    vmovdqu     xmm1, [rdi + 496]                   ; k_7
-    vaesenc     xmm0, xmm0, xmm1                    ; round 7
-    vmovdqu     xmm1, [rdi + 512]                   ; k_8
-    vaesenc     xmm0, xmm0, xmm1                    ; round 8
-    vmovdqu     xmm1, [rdi + 528]                   ; k_9
-    vaesenc     xmm0, xmm0, xmm1                    ; round 9
-    vmovdqu     xmm1, [rdi + 544]                   ; k_10
-    vaesenc     xmm0, xmm0, xmm1                    ; round 10
-    vmovdqu     xmm1, [rdi + 560]                   ; k_11
-    vaesenc     xmm0, xmm0, xmm1                    ; round 11
-    vmovdqu     xmm1, [rdi + 576]                   ; k_12
-    vaesenc     xmm0, xmm0, xmm1                    ; round 12
-    vmovdqu     xmm1, [rdi + 592]                   ; k_13
-    vaesenc     xmm0, xmm0, xmm1                    ; round 13
-    vmovdqu     xmm1, [rdi + 608]                   ; k_14
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0)
+    vmovdqu     xmm2, [rdi + 480]                   ; k_0
+    vpxor       xmm0, xmm0, xmm2                    ; + k_0
+    vmovdqu     xmm2, [rdi + 496]                   ; k_1
+    vaesenc     xmm0, xmm0, xmm2                    ; round 1
+    vmovdqu     xmm2, [rdi + 512]                   ; k_2
+    vaesenc     xmm0, xmm0, xmm2                    ; round 2
+    vmovdqu     xmm2, [rdi + 528]                   ; k_3
+    vaesenc     xmm0, xmm0, xmm2                    ; round 3
+    vmovdqu     xmm2, [rdi + 544]                   ; k_4
+    vaesenc     xmm0, xmm0, xmm2                    ; round 4
+    vmovdqu     xmm2, [rdi + 560]                   ; k_5
+    vaesenc     xmm0, xmm0, xmm2                    ; round 5
+    vmovdqu     xmm2, [rdi + 576]                   ; k_6
+    vaesenc     xmm0, xmm0, xmm2                    ; round 6
+    vmovdqu     xmm2, [rdi + 592]                   ; k_7
+    vaesenc     xmm0, xmm0, xmm2                    ; round 7
+    vmovdqu     xmm2, [rdi + 608]                   ; k_8
+    vaesenc     xmm0, xmm0, xmm2                    ; round 8
+    vmovdqu     xmm2, [rdi + 624]                   ; k_9
+    vaesenc     xmm0, xmm0, xmm2                    ; round 9
+    vmovdqu     xmm2, [rdi + 640]                   ; k_10
+    vaesenc     xmm0, xmm0, xmm2                    ; round 10
+    vmovdqu     xmm2, [rdi + 656]                   ; k_11
+    vaesenc     xmm0, xmm0, xmm2                    ; round 11
+    vmovdqu     xmm2, [rdi + 672]                   ; k_12
+    vaesenc     xmm0, xmm0, xmm2                    ; round 12
+    vmovdqu     xmm2, [rdi + 688]                   ; k_13
+    vaesenc     xmm0, xmm0, xmm2                    ; round 13
+    vmovdqu     xmm2, [rdi + 704]                   ; k_14
+    vaesenclast xmm0, xmm0, xmm2                    ; E_K(J_0)
 .short_reduce:
-    vpxor       xmm1, xmm3, xmm8                    ; reduce: LO += S
-    vpxor       xmm2, xmm4, xmm8                    ; reduce: HI += S
-    vpxor       xmm2, xmm2, xmm5                    ; reduce: HI minus the key terms
-    vpclmulqdq  xmm3, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxor       xmm1, xmm1, xmm2                    ; reduce: + HI
+    vpxor       xmm2, xmm3, xmm1                    ; reduce: LO += S
+    vpxor       xmm1, xmm5, xmm1                    ; reduce: HI += S
+    vpxor       xmm1, xmm1, xmm4                    ; reduce: HI minus the key terms
+    vpclmulqdq  xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     xmm2, xmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxor       xmm1, xmm2, xmm1                    ; reduce: + HI
     vpxor       xmm1, xmm3, xmm1                    ; reduce: RES = fold(LO) + HI
     vpshufb     xmm1, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; as in memory
     vpxor       xmm0, xmm1, xmm0                    ; the tag
     jmp         .wanted
 .long:
-    vpshufb     xmm0, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; counter block
-    vmovdqu     xmm3, [rdi + 384]                   ; E_K(J_0): k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_0
     vpxor       xmm0, xmm0, xmm3                    ; E_K(J_0): + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; E_K(J_0): k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_1
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; E_K(J_0): k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_2
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; E_K(J_0): k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_3
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; E_K(J_0): k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_4
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; E_K(J_0): k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; E_K(J_0): k_5
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; E_K(J_0): k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; E_K(J_0): k_6
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; E_K(J_0): k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; E_K(J_0): k_7
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; E_K(J_0): k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; E_K(J_0): k_8
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; E_K(J_0): k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; E_K(J_0): k_9
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; E_K(J_0): k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; E_K(J_0): k_10
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 10
-    vmovdqu     xmm3, [rdi + 560]                   ; E_K(J_0): k_11
+    vmovdqu     xmm3, [rdi + 656]                   ; E_K(J_0): k_11
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 11
-    vmovdqu     xmm3, [rdi + 576]                   ; E_K(J_0): k_12
+    vmovdqu     xmm3, [rdi + 672]                   ; E_K(J_0): k_12
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 12
-    vmovdqu     xmm3, [rdi + 592]                   ; E_K(J_0): k_13
+    vmovdqu     xmm3, [rdi + 688]                   ; E_K(J_0): k_13
     vaesenc     xmm0, xmm0, xmm3                    ; E_K(J_0): round 13
-    vmovdqu     xmm3, [rdi + 608]                   ; E_K(J_0): k_14
+    vmovdqu     xmm3, [rdi + 704]                   ; E_K(J_0): k_14
     vaesenclast xmm0, xmm0, xmm3                    ; E_K(J_0): last round
     vmovdqu     [rsp], xmm0                         ; E_K(J_0), put aside
-    vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; the next counters
-    vpxor       xmm0, xmm1, [rdi + 112]             ; T = A + C1
-    vpxor       xmm3, xmm1, [rdi + 240]             ; U = A + C2
+    vpxor       xmm0, xmm1, [rdi + 144]             ; T = A + C1
+    vpxor       xmm3, xmm1, [rdi + 304]             ; U = A + C2
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; A0·A1
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; T0·T1
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; U0·U1
     vpxor       xmm0, xmm0, xmm1                    ; LO += S
     vpxor       xmm1, xmm3, xmm1                    ; HI += S
-    vpxor       xmm1, xmm1, [rdi + 368]             ; HI minus the key terms
+    vpxor       xmm1, xmm1, [rdi + 464]             ; HI minus the key terms
     vpclmulqdq  xmm3, xmm0, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; LO0·Q'
     vpshufd     xmm0, xmm0, 0x4e                    ; (LO1, LO0)
     vpxor       xmm0, xmm0, xmm1                    ; + HI
     vpxor       xmm0, xmm3, xmm0                    ; RES = fold(LO) + HI
     mov         r12, r14
     mov         rbp, r13
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x80
     jb          .rest
 .groups:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
@@ -6593,12 +7448,12 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm9, xmm9, xmm11                   ; C5·H^4: S += it
     vpaddd      xmm11, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_7]  ; AES: 7 blocks ahead
     vpshufb     xmm11, xmm11, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vpxor       xmm13, xmm3, [rdi + 32]             ; C3·H^6: T = A + C1
+    vpxor       xmm13, xmm3, [rdi + 64]             ; C3·H^6: T = A + C1
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_8]  ; AES: the next counters
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C3·H^6: T0·T1
-    vmovdqu     xmm14, [rdi + 384]                  ; AES: k_0
+    vmovdqu     xmm14, [rdi + 480]                  ; AES: k_0
     vpxor       xmm1, xmm1, xmm14                   ; AES: + k_0
-    vpxor       xmm15, xmm6, [rdi + 48]             ; C4·H^5: T = A + C1
+    vpxor       xmm15, xmm6, [rdi + 80]             ; C4·H^5: T = A + C1
     vpxor       xmm4, xmm4, xmm14                   ; AES: + k_0
     vpxor       xmm5, xmm5, xmm14                   ; AES: + k_0
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C4·H^5: T0·T1
@@ -6606,13 +7461,13 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm13, xmm13, xmm15                 ; C5·H^4: LO += it
     vpxor       xmm8, xmm8, xmm14                   ; AES: + k_0
     vpxor       xmm10, xmm10, xmm14                 ; AES: + k_0
-    vpxor       xmm3, xmm3, [rdi + 160]             ; C3·H^6: U = A + C2
+    vpxor       xmm3, xmm3, [rdi + 224]             ; C3·H^6: U = A + C2
     vpxor       xmm12, xmm12, xmm14                 ; AES: + k_0
     vpxor       xmm11, xmm11, xmm14                 ; AES: + k_0
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; C3·H^6: U0·U1
-    vmovdqu     xmm14, [rdi + 400]                  ; AES: k_1
+    vmovdqu     xmm14, [rdi + 496]                  ; AES: k_1
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 1
-    vpxor       xmm6, xmm6, [rdi + 176]             ; C4·H^5: U = A + C2
+    vpxor       xmm6, xmm6, [rdi + 240]             ; C4·H^5: U = A + C2
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C4·H^5: U0·U1
@@ -6623,7 +7478,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm10, xmm12, xmm14                 ; AES: round 1
     vmovdqu     xmm12, [r9 + 64]                    ; C5·H^4: C, bytes as in memory
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 1
-    vmovdqu     xmm14, [rdi + 416]                  ; AES: k_2
+    vmovdqu     xmm14, [rdi + 512]                  ; AES: k_2
     vpshufb     xmm12, xmm12, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C5·H^4: C
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 2
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 2
@@ -6633,16 +7488,16 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm9, xmm9, xmm15                   ; C6·H^3: S += it
     vaesenc     xmm8, xmm8, xmm14                   ; AES: round 2
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 2
-    vpxor       xmm15, xmm12, [rdi + 64]            ; C5·H^4: T = A + C1
+    vpxor       xmm15, xmm12, [rdi + 96]            ; C5·H^4: T = A + C1
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 2
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 2
     vpclmulqdq  xmm14, xmm15, xmm15, 0x10           ; C5·H^4: T0·T1
-    vmovdqu     xmm15, [rdi + 432]                  ; AES: k_3
+    vmovdqu     xmm15, [rdi + 528]                  ; AES: k_3
     vaesenc     xmm1, xmm1, xmm15                   ; AES: round 3
     vpxor       xmm13, xmm13, xmm14                 ; C6·H^3: LO += it
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 3
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 3
-    vpxor       xmm12, xmm12, [rdi + 192]           ; C5·H^4: U = A + C2
+    vpxor       xmm12, xmm12, [rdi + 256]           ; C5·H^4: U = A + C2
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 3
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 3
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C5·H^4: U0·U1
@@ -6650,7 +7505,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm10, xmm10, xmm15                 ; AES: round 3
     vpxor       xmm3, xmm3, xmm12                   ; C6·H^3: HI += it
     vaesenc     xmm11, xmm11, xmm15                 ; AES: round 3
-    vmovdqu     xmm12, [rdi + 448]                  ; AES: k_4
+    vmovdqu     xmm12, [rdi + 544]                  ; AES: k_4
     vmovdqu     xmm14, [r9 + 80]                    ; C6·H^3: C, bytes as in memory
     vaesenc     xmm1, xmm1, xmm12                   ; AES: round 4
     vaesenc     xmm4, xmm4, xmm12                   ; AES: round 4
@@ -6663,22 +7518,22 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm9, xmm9, xmm15                   ; C7·H^2: S += it
     vaesenc     xmm10, xmm10, xmm12                 ; AES: round 4
     vaesenc     xmm11, xmm11, xmm12                 ; AES: round 4
-    vpxor       xmm12, xmm14, [rdi + 80]            ; C6·H^3: T = A + C1
-    vmovdqu     xmm15, [rdi + 464]                  ; AES: k_5
+    vpxor       xmm12, xmm14, [rdi + 112]           ; C6·H^3: T = A + C1
+    vmovdqu     xmm15, [rdi + 560]                  ; AES: k_5
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; C6·H^3: T0·T1
     vaesenc     xmm1, xmm1, xmm15                   ; AES: round 5
     vaesenc     xmm4, xmm4, xmm15                   ; AES: round 5
     vpxor       xmm12, xmm13, xmm12                 ; C7·H^2: LO += it
     vaesenc     xmm5, xmm5, xmm15                   ; AES: round 5
     vaesenc     xmm7, xmm7, xmm15                   ; AES: round 5
-    vpxor       xmm13, xmm14, [rdi + 208]           ; C6·H^3: U = A + C2
+    vpxor       xmm13, xmm14, [rdi + 272]           ; C6·H^3: U = A + C2
     vaesenc     xmm8, xmm8, xmm15                   ; AES: round 5
     vaesenc     xmm6, xmm6, xmm15                   ; AES: round 5
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C6·H^3: U0·U1
     vaesenc     xmm10, xmm10, xmm15                 ; AES: round 5
     vaesenc     xmm11, xmm11, xmm15                 ; AES: round 5
     vpxor       xmm3, xmm3, xmm13                   ; C7·H^2: HI += it
-    vmovdqu     xmm13, [rdi + 480]                  ; AES: k_6
+    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_6
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 6
     vmovdqu     xmm14, [r9 + 96]                    ; C7·H^2: C, bytes as in memory
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 6
@@ -6691,8 +7546,8 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 6
     vpxor       xmm9, xmm9, xmm15                   ; C8·H^1: S += it
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 6
-    vmovdqu     xmm13, [rdi + 496]                  ; AES: k_7
-    vpxor       xmm15, xmm14, [rdi + 96]            ; C7·H^2: T = A + C1
+    vmovdqu     xmm13, [rdi + 592]                  ; AES: k_7
+    vpxor       xmm15, xmm14, [rdi + 128]           ; C7·H^2: T = A + C1
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 7
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 7
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C7·H^2: T0·T1
@@ -6701,11 +7556,11 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm12, xmm12, xmm15                 ; C8·H^1: LO += it
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 7
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 7
-    vpxor       xmm14, xmm14, [rdi + 224]           ; C7·H^2: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 288]           ; C7·H^2: U = A + C2
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 7
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 7
     vpclmulqdq  xmm13, xmm14, xmm14, 0x10           ; C7·H^2: U0·U1
-    vmovdqu     xmm14, [rdi + 512]                  ; AES: k_8
+    vmovdqu     xmm14, [rdi + 608]                  ; AES: k_8
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 8
     vpxor       xmm3, xmm3, xmm13                   ; C8·H^1: HI += it
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 8
@@ -6718,11 +7573,11 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 8
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; C8·H^1: A0·A1
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 8
-    vmovdqu     xmm14, [rdi + 528]                  ; AES: k_9
+    vmovdqu     xmm14, [rdi + 624]                  ; AES: k_9
     vpxor       xmm9, xmm9, xmm15                   ; C2·H^7: S += it
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 9
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 9
-    vpxor       xmm15, xmm13, [rdi + 112]           ; C8·H^1: T = A + C1
+    vpxor       xmm15, xmm13, [rdi + 144]           ; C8·H^1: T = A + C1
     vaesenc     xmm5, xmm5, xmm14                   ; AES: round 9
     vaesenc     xmm7, xmm7, xmm14                   ; AES: round 9
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C8·H^1: T0·T1
@@ -6730,9 +7585,9 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 9
     vpxor       xmm12, xmm12, xmm15                 ; C2·H^7: LO += it
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 9
-    vpxor       xmm13, xmm13, [rdi + 240]           ; C8·H^1: U = A + C2
+    vpxor       xmm13, xmm13, [rdi + 304]           ; C8·H^1: U = A + C2
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 9
-    vmovdqu     xmm14, [rdi + 544]                  ; AES: k_10
+    vmovdqu     xmm14, [rdi + 640]                  ; AES: k_10
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C8·H^1: U0·U1
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 10
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 10
@@ -6746,7 +7601,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 10
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 10
     vpxor       xmm0, xmm13, xmm0                   ; C1·H^8: A = X + C
-    vmovdqu     xmm13, [rdi + 560]                  ; AES: k_11
+    vmovdqu     xmm13, [rdi + 656]                  ; AES: k_11
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 11
     vmovdqu     xmm14, [r9 + 16]                    ; C2·H^7: C, bytes as in memory
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 11
@@ -6759,8 +7614,8 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 11
     vpxor       xmm9, xmm9, xmm15                   ; C1·H^8: S += it
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 11
-    vmovdqu     xmm13, [rdi + 576]                  ; AES: k_12
-    vpxor       xmm15, xmm14, [rdi + 16]            ; C2·H^7: T = A + C1
+    vmovdqu     xmm13, [rdi + 672]                  ; AES: k_12
+    vpxor       xmm15, xmm14, [rdi + 48]            ; C2·H^7: T = A + C1
     vaesenc     xmm1, xmm1, xmm13                   ; AES: round 12
     vaesenc     xmm4, xmm4, xmm13                   ; AES: round 12
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; C2·H^7: T0·T1
@@ -6769,11 +7624,11 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm12, xmm12, xmm15                 ; C1·H^8: LO += it
     vaesenc     xmm8, xmm8, xmm13                   ; AES: round 12
     vaesenc     xmm6, xmm6, xmm13                   ; AES: round 12
-    vpxor       xmm14, xmm14, [rdi + 144]           ; C2·H^7: U = A + C2
+    vpxor       xmm14, xmm14, [rdi + 208]           ; C2·H^7: U = A + C2
     vaesenc     xmm10, xmm10, xmm13                 ; AES: round 12
     vaesenc     xmm11, xmm11, xmm13                 ; AES: round 12
     vpclmulqdq  xmm13, xmm14, xmm14, 0x10           ; C2·H^7: U0·U1
-    vmovdqu     xmm14, [rdi + 592]                  ; AES: k_13
+    vmovdqu     xmm14, [rdi + 688]                  ; AES: k_13
     vaesenc     xmm1, xmm1, xmm14                   ; AES: round 13
     vpxor       xmm3, xmm3, xmm13                   ; C1·H^8: HI += it
     vaesenc     xmm4, xmm4, xmm14                   ; AES: round 13
@@ -6784,15 +7639,15 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm9, xmm9, xmm13                   ; C1·H^8: S += it
     vaesenc     xmm6, xmm6, xmm14                   ; AES: round 13
     vaesenc     xmm10, xmm10, xmm14                 ; AES: round 13
-    vpxor       xmm13, xmm0, [rdi]                  ; C1·H^8: T = A + C1
+    vpxor       xmm13, xmm0, [rdi + 32]             ; C1·H^8: T = A + C1
     vaesenc     xmm11, xmm11, xmm14                 ; AES: round 13
-    vmovdqu     xmm14, [rdi + 608]                  ; AES: k_14
+    vmovdqu     xmm14, [rdi + 704]                  ; AES: k_14
     vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; C1·H^8: T0·T1
     vpxor       xmm15, xmm14, [r9]                  ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm15                   ; AES: last round: the other text
     vpxor       xmm12, xmm12, xmm13                 ; C1·H^8: LO += it
     vmovdqu     [rbp], xmm1                         ; AES: written
-    vpxor       xmm0, xmm0, [rdi + 128]             ; C1·H^8: U = A + C2
+    vpxor       xmm0, xmm0, [rdi + 192]             ; C1·H^8: U = A + C2
     vpxor       xmm1, xmm14, [r9 + 16]              ; AES: k_Nr + text
     vaesenclast xmm1, xmm4, xmm1                    ; AES: last round: the other text
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C1·H^8: U0·U1
@@ -6807,7 +7662,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpxor       xmm0, xmm0, xmm9                    ; reduce: HI += S
     vmovdqu     [rbp + 48], xmm3                    ; AES: written
     vpxor       xmm3, xmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpxor       xmm0, xmm0, [rdi + 256]             ; reduce: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 352]             ; reduce: HI minus the key terms
     vaesenclast xmm3, xmm8, xmm3                    ; AES: last round: the other text
     vmovdqu     [rbp + 64], xmm3                    ; AES: written
     vpshufd     xmm3, xmm1, 0x4e                    ; reduce: (LO1, LO0)
@@ -6836,9 +7691,9 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     mov         rbx, r12
     lea         rcx, [rbx + 15]
     and         rcx, -16
-    lea         rdx, [rdi + 128]
+    lea         rdx, [rdi + 160]
     sub         rdx, rcx                            ; H^m
-    vmovdqu     xmm1, [rdx + 256]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu     xmm1, [rdx + 320]                   ; R_m: the key terms of H^m … H^1
     cmp         rbx, 0x10
     jae         .tail_first
     vpxor       xmm3, xmm3, xmm3
@@ -6850,7 +7705,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^m: C
     vpxor       xmm0, xmm3, xmm0                    ; C·H^m: A = X + C
     vpxor       xmm4, xmm0, [rdx]                   ; C·H^m: T = A + C1
-    vpxor       xmm5, xmm0, [rdx + 128]             ; C·H^m: U = A + C2
+    vpxor       xmm5, xmm0, [rdx + 160]             ; C·H^m: U = A + C2
     vpclmulqdq  xmm3, xmm0, xmm0, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; C·H^m: U0·U1
@@ -6864,7 +7719,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vmovdqu     xmm6, [rsi]                         ; C·H^i: C, bytes as in memory
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C·H^i: C
     vpxor       xmm7, xmm6, [rdx]                   ; C·H^i: T = A + C1
-    vpxor       xmm8, xmm6, [rdx + 128]             ; C·H^i: U = A + C2
+    vpxor       xmm8, xmm6, [rdx + 160]             ; C·H^i: U = A + C2
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; C·H^i: U0·U1
@@ -6931,7 +7786,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpshufb     xmm6, xmm6, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; C_last
     vpxor       xmm0, xmm6, xmm0                    ; C·H: A = X + C; X counts once
     vpxor       xmm6, xmm0, [rdx]                   ; C·H: T = A + C1
-    vpxor       xmm7, xmm0, [rdx + 128]             ; C·H: U = A + C2
+    vpxor       xmm7, xmm0, [rdx + 160]             ; C·H: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; C·H: A0·A1
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; C·H: T0·T1
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; C·H: U0·U1
@@ -6959,77 +7814,77 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpaddd      xmm5, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_3]  ; AES: 3 blocks ahead
     vpshufb     xmm5, xmm5, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_4]  ; AES: the next counters
-    vmovdqu     xmm6, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm6                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm6                    ; AES: + k_0
     vpxor       xmm4, xmm4, xmm6                    ; AES: + k_0
     vpxor       xmm5, xmm5, xmm6                    ; AES: + k_0
-    vmovdqu     xmm6, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 1
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 1
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 1
-    vmovdqu     xmm6, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 2
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 2
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 2
-    vmovdqu     xmm6, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 3
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 3
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 3
-    vmovdqu     xmm6, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 4
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 4
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 4
-    vmovdqu     xmm6, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 5
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 5
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 5
-    vmovdqu     xmm6, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 6
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 6
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 6
-    vmovdqu     xmm6, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 7
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 7
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 7
-    vmovdqu     xmm6, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 8
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 8
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 8
-    vmovdqu     xmm6, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm6, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 9
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 9
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 9
-    vmovdqu     xmm6, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm6, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 10
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 10
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 10
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 10
-    vmovdqu     xmm6, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm6, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 11
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 11
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 11
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 11
-    vmovdqu     xmm6, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm6, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 12
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 12
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 12
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 12
-    vmovdqu     xmm6, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm6, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm1, xmm1, xmm6                    ; AES: round 13
     vaesenc     xmm3, xmm3, xmm6                    ; AES: round 13
     vaesenc     xmm4, xmm4, xmm6                    ; AES: round 13
     vaesenc     xmm5, xmm5, xmm6                    ; AES: round 13
-    vmovdqu     xmm6, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm6, [rdi + 704]                   ; AES: k_14
     vpxor       xmm7, xmm6, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm7                    ; AES: last round: the other text
     vmovdqu     [rbp], xmm1                         ; AES: written
@@ -7052,49 +7907,49 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpaddd      xmm3, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: 1 blocks ahead
     vpshufb     xmm3, xmm3, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_blocks_2]  ; AES: the next counters
-    vmovdqu     xmm4, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm4                    ; AES: + k_0
     vpxor       xmm3, xmm3, xmm4                    ; AES: + k_0
-    vmovdqu     xmm4, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 1
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 1
-    vmovdqu     xmm4, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 2
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 2
-    vmovdqu     xmm4, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 3
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 3
-    vmovdqu     xmm4, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 4
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 4
-    vmovdqu     xmm4, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 5
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 5
-    vmovdqu     xmm4, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 6
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 6
-    vmovdqu     xmm4, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 7
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 7
-    vmovdqu     xmm4, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 8
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 8
-    vmovdqu     xmm4, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm4, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 9
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 9
-    vmovdqu     xmm4, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm4, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 10
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 10
-    vmovdqu     xmm4, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm4, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 11
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 11
-    vmovdqu     xmm4, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm4, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 12
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 12
-    vmovdqu     xmm4, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm4, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm1, xmm1, xmm4                    ; AES: round 13
     vaesenc     xmm3, xmm3, xmm4                    ; AES: round 13
-    vmovdqu     xmm4, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm4, [rdi + 704]                   ; AES: k_14
     vpxor       xmm5, xmm4, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm5                    ; AES: last round: the other text
     vmovdqu     [rbp], xmm1                         ; AES: written
@@ -7109,35 +7964,35 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     jb          .under_1
     vpshufb     xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
     vpaddd      xmm2, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_one]  ; AES: the next counters
-    vmovdqu     xmm3, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm3                    ; AES: + k_0
-    vmovdqu     xmm3, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 1
-    vmovdqu     xmm3, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 2
-    vmovdqu     xmm3, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 3
-    vmovdqu     xmm3, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 4
-    vmovdqu     xmm3, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 5
-    vmovdqu     xmm3, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 6
-    vmovdqu     xmm3, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 7
-    vmovdqu     xmm3, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 8
-    vmovdqu     xmm3, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm3, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 9
-    vmovdqu     xmm3, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm3, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 10
-    vmovdqu     xmm3, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm3, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 11
-    vmovdqu     xmm3, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm3, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 12
-    vmovdqu     xmm3, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm3, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm1, xmm1, xmm3                    ; AES: round 13
-    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm3, [rdi + 704]                   ; AES: k_14
     vpxor       xmm3, xmm3, [r9]                    ; AES: k_Nr + text
     vaesenclast xmm1, xmm1, xmm3                    ; AES: last round: the other text
     vmovdqu     [rbp], xmm1                         ; AES: written
@@ -7149,33 +8004,33 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     cmp         r12, 0x00
     je          .written
     vpshufb     xmm1, xmm2, [rel gcm256_avx_winograd_clmul1_x8_short_byte_swap]  ; AES: counter block
-    vmovdqu     xmm2, [rdi + 384]                   ; AES: k_0
+    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_0
     vpxor       xmm1, xmm1, xmm2                    ; AES: + k_0
-    vmovdqu     xmm2, [rdi + 400]                   ; AES: k_1
+    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_1
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 1
-    vmovdqu     xmm2, [rdi + 416]                   ; AES: k_2
+    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_2
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 2
-    vmovdqu     xmm2, [rdi + 432]                   ; AES: k_3
+    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_3
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 3
-    vmovdqu     xmm2, [rdi + 448]                   ; AES: k_4
+    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_4
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 4
-    vmovdqu     xmm2, [rdi + 464]                   ; AES: k_5
+    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_5
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 5
-    vmovdqu     xmm2, [rdi + 480]                   ; AES: k_6
+    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_6
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 6
-    vmovdqu     xmm2, [rdi + 496]                   ; AES: k_7
+    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_7
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 7
-    vmovdqu     xmm2, [rdi + 512]                   ; AES: k_8
+    vmovdqu     xmm2, [rdi + 608]                   ; AES: k_8
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 8
-    vmovdqu     xmm2, [rdi + 528]                   ; AES: k_9
+    vmovdqu     xmm2, [rdi + 624]                   ; AES: k_9
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 9
-    vmovdqu     xmm2, [rdi + 544]                   ; AES: k_10
+    vmovdqu     xmm2, [rdi + 640]                   ; AES: k_10
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 10
-    vmovdqu     xmm2, [rdi + 560]                   ; AES: k_11
+    vmovdqu     xmm2, [rdi + 656]                   ; AES: k_11
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 11
-    vmovdqu     xmm2, [rdi + 576]                   ; AES: k_12
+    vmovdqu     xmm2, [rdi + 672]                   ; AES: k_12
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 12
-    vmovdqu     xmm2, [rdi + 592]                   ; AES: k_13
+    vmovdqu     xmm2, [rdi + 688]                   ; AES: k_13
     vaesenc     xmm1, xmm1, xmm2                    ; AES: round 13
     vpxor       xmm2, xmm2, xmm2                    ; AES
     cmp         r12, 0x08
@@ -7227,7 +8082,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpor        xmm2, xmm2, xmm3                    ; AES
     vpor        xmm2, xmm2, xmm4                    ; AES: C_last, zero-padded
 .padded:
-    vmovdqu     xmm3, [rdi + 608]                   ; AES: k_14
+    vmovdqu     xmm3, [rdi + 704]                   ; AES: k_14
     vpxor       xmm2, xmm3, xmm2                    ; AES: k_Nr + text
     vaesenclast xmm3, xmm1, xmm2                    ; AES: last round: the other text
     vmovq       xmm1, r12                           ; AES
@@ -7277,14 +8132,14 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vmovq       xmm2, r8
     vpunpcklqdq xmm1, xmm1, xmm2                    ; bits of both lengths, bytes reversed
     vpxor       xmm0, xmm0, xmm1                    ; lengths: A = X + lengths
-    vpxor       xmm1, xmm0, [rdi + 112]             ; lengths: T = A + C1
-    vpxor       xmm2, xmm0, [rdi + 240]             ; lengths: U = A + C2
+    vpxor       xmm1, xmm0, [rdi + 144]             ; lengths: T = A + C1
+    vpxor       xmm2, xmm0, [rdi + 304]             ; lengths: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
     vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: U0·U1
     vpxor       xmm1, xmm1, xmm0                    ; lengths: LO += S
     vpxor       xmm0, xmm2, xmm0                    ; lengths: HI += S
-    vpxor       xmm0, xmm0, [rdi + 368]             ; lengths: HI minus the key terms
+    vpxor       xmm0, xmm0, [rdi + 464]             ; lengths: HI minus the key terms
     vpclmulqdq  xmm2, xmm1, [rel gcm256_avx_winograd_clmul1_x8_short_fold_q], 0x10  ; lengths: LO0·Q'
     vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
     vpxor       xmm0, xmm1, xmm0                    ; lengths: + HI
@@ -7325,6 +8180,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
     vpshufd     xmm1, xmm0, 0x4e
     vpor        xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxor       xmm0, xmm0, xmm0
@@ -7347,7 +8203,6 @@ gcm256_avx_winograd_clmul1_x8_short_open:
 .clear_cleared_8:
     mov         rax, r14
     and         rax, 0x04
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_4
     vmovd       [r13], xmm0                         ; zeros
@@ -7355,6 +8210,7 @@ gcm256_avx_winograd_clmul1_x8_short_open:
 .clear_cleared_4:
     mov         rax, r14
     and         rax, 0x02
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .clear_cleared_2
     vpextrw     word [r13], xmm0, 0x00              ; zeros

@@ -19,10 +19,9 @@ ROUND_KEYS = "key"
 """The array of the round keys, and what the names of its cells begin with."""
 
 
-MOST_STRAIGHT = {1: 9, 2: 16}
-"""Blocks of a text on the straight path without byte masks, at most, by lanes: of as many the
-states, J_0's beside them, and the sums are in 16 registers. More, in two passes, were slower on a
-Zen 5 than groups are."""
+MOST_STRAIGHT = {1: 8, 2: 16}
+"""Blocks of a text on the straight path without byte masks, at most, by lanes: their states, that
+of J_0 and the sums are in 16 registers. More, in two passes, were slower on a Zen 5 than groups."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Hashing(HashKernel):
         """Blocks of the longest text on the straight path without byte masks (`parts.narrow`)."""
         if not self.short or self.instruction_set.masked:
             return 0
-        return min(self.blocks + 1, MOST_STRAIGHT[self.lane_count])
+        return min(self.blocks, MOST_STRAIGHT[self.lane_count])
 
 
 @dataclass(frozen=True)

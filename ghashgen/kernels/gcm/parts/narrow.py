@@ -68,7 +68,8 @@ class Narrow:
 
     def none(self) -> None:
         """Record the way of no text."""
-        self._keep_mask(self._states(0)[1])
+        _, J0 = self._states(0)
+        self._keep_mask(J0, self.text.keys.last(1))
 
     def partial(self) -> None:
         """Record the way of 1 to 15 bytes."""
@@ -111,9 +112,10 @@ class Narrow:
             sums = self._read(sums, whole, blocks + 1)
             sums = self._add_block(sums, raw, power)
         states, J0 = self._states(blocks)
-        outs = self._write(states[:whole])
-        written = self._written(states[whole], raw)
-        self._keep_mask(J0, written)
+        key = text.keys.last(lanes)
+        outs = self._write(states[:whole], key)
+        written = add_text(b, states[whole], key, raw, "other text")
+        self._keep_mask(J0, key, written)
         if paired:
             last, before = self._last_lane(written), b.first_lane(written)
             b.store(text.at(text.out, BLOCK_BYTES * (blocks - 2)), before, "written")
@@ -147,19 +149,17 @@ class Narrow:
     def _single(self, raw: VReg) -> VReg:
         """Record the cipher over one block, and J_0; return what is written."""
         (state,), J0 = self._states(1)
-        written = self._written(state, raw)
-        self._keep_mask(J0, written)
+        key = self.text.keys.last(self.lanes)
+        written = add_text(self.b, state, key, raw, "other text")
+        self._keep_mask(J0, key, written)
         return self.b.first_lane(written)
 
-    def _written(self, state: VReg, raw: Value) -> VReg:
-        return add_text(self.b, state, self.text.keys.last(self.lanes), raw, "other text")
-
-    def _keep_mask(self, state: VReg | None, written: VReg | None = None) -> None:
+    def _keep_mask(self, state: VReg | None, key: VReg, written: VReg | None = None) -> None:
         """Record E_K(J_0): of a state of its own, or lane 1 of what is written."""
         b = self.b
         if state is not None:
-            last = self.text.keys.last(1)
-            b.assign(self.mask, b.aes_last(b.first_lane(state), last, "E_K(J_0)"))
+            last = b.aes_last(b.first_lane(state), b.first_lane(key), "E_K(J_0)")
+            b.assign(self.mask, last)
         elif written is not None:
             b.assign(self.mask, self._last_lane(written))
 
@@ -171,12 +171,12 @@ class Narrow:
         b.emit("high_half", out, register)
         return out
 
-    def _write(self, states: Sequence[VReg]) -> list[VReg]:
+    def _write(self, states: Sequence[VReg], key: VReg) -> list[VReg]:
         """Record whole registers from the beginning of the text; return what is written."""
         text, outs = self.text, []
         for i, state in enumerate(states):
             at = BLOCK_BYTES * self.lanes * i
-            outs.append(self._written(state, text.at(text.source, at)))
+            outs.append(add_text(self.b, state, key, text.at(text.source, at), "other text"))
             self.b.store(text.at(text.out, at), outs[-1], "written")
         return outs
 
