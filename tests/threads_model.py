@@ -65,11 +65,14 @@ ACCESSES = {
         ("who helps", "sleepers = atomic_load_explicit(&pool->sleepers, memory_order_relaxed);"),
         ("", "spin_ns = atomic_load_explicit(&pool->spin_ns, memory_order_relaxed);"),
     ),
+    "hold": (("", "!atomic_flag_test_and_set_explicit(&pool->taken, memory_order_acquire);"),),
+    "begin": (("", "atomic_load_explicit(&pool->claims, memory_order_relaxed)"),),
+    "leave": (("", "atomic_flag_clear_explicit(&pool->taken, memory_order_release);"),),
     "hash": (
-        ("call", "!atomic_flag_test_and_set_explicit(&pool->taken, memory_order_acquire);"),
-        ("give back, alone", "atomic_flag_clear_explicit(&pool->taken, memory_order_release);"),
-        ("this job", "number = atomic_load_explicit(&pool->claims, memory_order_relaxed)"),
-        ("give back", "atomic_flag_clear_explicit(&pool->taken, memory_order_release);"),
+        ("call", "hold(pool);"),
+        ("this job", "number = begin(pool, &job, helpers);"),
+        ("give back, alone", "leave(pool, NONE);"),
+        ("give back", "leave(pool, helpers);"),
     ),
     "destroy": (
         ("lock to stop", "acquire(&pool->lock);"),
