@@ -140,6 +140,11 @@ struct choice {
 
 #ifdef CALLS_SYSV
 
+void gcm128_avx2_k_clmul1_x16_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx2_k_clmul1_x16_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx2_k_clmul1_x16_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx2_k_clmul1_x16_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx2_k_clmul1_x16_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
 void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -171,6 +176,11 @@ void gcm128_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm128_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm128_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm128_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
 void gcm128_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -182,6 +192,11 @@ int gcm128_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t 
 int gcm128_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+void gcm128_sse_k_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm128_sse_k_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_k_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_k_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_k_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -207,11 +222,11 @@ void gcm192_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm192_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm192_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-void gcm256_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
-void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx2_k_clmul1_x16_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_k_clmul1_x16_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_k_clmul1_x16_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_k_clmul1_x16_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_k_clmul1_x16_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -238,6 +253,11 @@ void gcm256_avx_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16],
 void gcm256_avx_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx_winograd_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm256_avx_winograd_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx_winograd_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx_winograd_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx_winograd_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx_winograd_clmul1_x8_streams_init(void *ctx, const uint8_t *key);
 void gcm256_avx_winograd_clmul1_x8_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx_winograd_clmul1_x8_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -249,34 +269,42 @@ int gcm256_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t 
 int gcm256_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm256_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
-void gcm256_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
-void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_sse_k_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm256_sse_k_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_sse_k_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_sse_k_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_sse_k_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 enum {
+    GCM128_AVX2_K_CLMUL1_X16_SHORT,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
     GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
+    GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
+    GCM128_SSE_K_CLMUL1_X8_SHORT,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
     GCM192_AVX2_WINOGRAD_CLMUL1_X16,
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
-    GCM256_AVX2_WINOGRAD_CLMUL1_X16,
+    GCM256_AVX2_K_CLMUL1_X16_SHORT,
     GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
+    GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
-    GCM256_SSE_WINOGRAD_CLMUL1_X8,
+    GCM256_SSE_K_CLMUL1_X8_SHORT,
 };
 
 static const struct ghashgen_gcm_kernel kernels[] = {
+    [GCM128_AVX2_K_CLMUL1_X16_SHORT] =
+        {"gcm128_avx2_k_clmul1_x16_short", 752, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+         gcm128_avx2_k_clmul1_x16_short_init, gcm128_avx2_k_clmul1_x16_short_encrypt, gcm128_avx2_k_clmul1_x16_short_decrypt, gcm128_avx2_k_clmul1_x16_short_seal, gcm128_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX2_WINOGRAD_CLMUL1_X16] =
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -300,10 +328,18 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm128_avx_winograd_clmul1_x8_init, gcm128_avx_winograd_clmul1_x8_encrypt, gcm128_avx_winograd_clmul1_x8_decrypt, gcm128_avx_winograd_clmul1_x8_seal, gcm128_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
+        {"gcm128_avx_winograd_clmul1_x8_short", 656, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm128_avx_winograd_clmul1_x8_short_init, gcm128_avx_winograd_clmul1_x8_short_encrypt, gcm128_avx_winograd_clmul1_x8_short_decrypt, gcm128_avx_winograd_clmul1_x8_short_seal, gcm128_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm128_avx_winograd_clmul1_x8_streams", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
+    [GCM128_SSE_K_CLMUL1_X8_SHORT] =
+        {"gcm128_sse_k_clmul1_x8_short", 496, 16,
+         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+         gcm128_sse_k_clmul1_x8_short_init, gcm128_sse_k_clmul1_x8_short_encrypt, gcm128_sse_k_clmul1_x8_short_decrypt, gcm128_sse_k_clmul1_x8_short_seal, gcm128_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -325,10 +361,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm192_sse_winograd_clmul1_x8", 592, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
          gcm192_sse_winograd_clmul1_x8_init, gcm192_sse_winograd_clmul1_x8_encrypt, gcm192_sse_winograd_clmul1_x8_decrypt, gcm192_sse_winograd_clmul1_x8_seal, gcm192_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
-    [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
-        {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
+    [GCM256_AVX2_K_CLMUL1_X16_SHORT] =
+        {"gcm256_avx2_k_clmul1_x16_short", 816, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
@@ -348,14 +384,18 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm256_avx_winograd_clmul1_x8_init, gcm256_avx_winograd_clmul1_x8_encrypt, gcm256_avx_winograd_clmul1_x8_decrypt, gcm256_avx_winograd_clmul1_x8_seal, gcm256_avx_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT] =
+        {"gcm256_avx_winograd_clmul1_x8_short", 720, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX),
+         gcm256_avx_winograd_clmul1_x8_short_init, gcm256_avx_winograd_clmul1_x8_short_encrypt, gcm256_avx_winograd_clmul1_x8_short_decrypt, gcm256_avx_winograd_clmul1_x8_short_seal, gcm256_avx_winograd_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS] =
         {"gcm256_avx_winograd_clmul1_x8_streams", 624, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm256_avx_winograd_clmul1_x8_streams_init, gcm256_avx_winograd_clmul1_x8_streams_encrypt, gcm256_avx_winograd_clmul1_x8_streams_decrypt, gcm256_avx_winograd_clmul1_x8_streams_seal, gcm256_avx_winograd_clmul1_x8_streams_open, gcm256_avx_winograd_clmul1_x8_streams_start, gcm256_avx_winograd_clmul1_x8_streams_aad, gcm256_avx_winograd_clmul1_x8_streams_encrypt_more, gcm256_avx_winograd_clmul1_x8_streams_decrypt_more, gcm256_avx_winograd_clmul1_x8_streams_finish, gcm256_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
-    [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
-        {"gcm256_sse_winograd_clmul1_x8", 624, 16,
+    [GCM256_SSE_K_CLMUL1_X8_SHORT] =
+        {"gcm256_sse_k_clmul1_x8_short", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+         gcm256_sse_k_clmul1_x8_short_init, gcm256_sse_k_clmul1_x8_short_encrypt, gcm256_sse_k_clmul1_x8_short_decrypt, gcm256_sse_k_clmul1_x8_short_seal, gcm256_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
@@ -372,19 +412,19 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -397,7 +437,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -461,14 +501,14 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -635,19 +675,19 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -660,7 +700,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -672,7 +712,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -685,7 +725,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -697,7 +737,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -710,7 +750,13 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
@@ -718,20 +764,14 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 5, other Intel, other AMD, other: convention */
+    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -748,19 +788,19 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
 };
 #define CHOICES (sizeof choices / sizeof choices[0])

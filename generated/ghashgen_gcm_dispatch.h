@@ -5,24 +5,28 @@
  * that it calls; it needs no other file:
  *
  * elsewhere (System V calling convention):
+ *   avx2/gcm128_avx2_k_clmul1_x16_short
  *   avx2/gcm128_avx2_winograd_clmul1_x16
  *   avx512/gcm128_avx512_k_clmul1_x32_short
  *   avx512/gcm128_avx512_winograd_clmul1_x32
  *   avx512/gcm128_avx512_winograd_clmul1_x32_streams
  *   avx/gcm128_avx_winograd_clmul1_x8
+ *   avx/gcm128_avx_winograd_clmul1_x8_short
  *   avx/gcm128_avx_winograd_clmul1_x8_streams
+ *   sse/gcm128_sse_k_clmul1_x8_short
  *   sse/gcm128_sse_winograd_clmul1_x8
  *   avx2/gcm192_avx2_winograd_clmul1_x16
  *   avx512/gcm192_avx512_winograd_clmul1_x32
  *   avx/gcm192_avx_winograd_clmul1_x8
  *   sse/gcm192_sse_winograd_clmul1_x8
- *   avx2/gcm256_avx2_winograd_clmul1_x16
+ *   avx2/gcm256_avx2_k_clmul1_x16_short
  *   avx512/gcm256_avx512_k_clmul1_x32_short
  *   avx512/gcm256_avx512_winograd_clmul1_x32
  *   avx512/gcm256_avx512_winograd_clmul1_x32_streams
  *   avx/gcm256_avx_winograd_clmul1_x8
+ *   avx/gcm256_avx_winograd_clmul1_x8_short
  *   avx/gcm256_avx_winograd_clmul1_x8_streams
- *   sse/gcm256_sse_winograd_clmul1_x8
+ *   sse/gcm256_sse_k_clmul1_x8_short
  *
  * The order of kernels comes from measurements, by CPU and use; ghashgen_gcm_dispatch.c says of each
  * choice where it comes from, and where a convention takes the place of a measurement.
