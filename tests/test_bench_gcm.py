@@ -332,6 +332,56 @@ def test_an_aead_that_is_wrong_ends_the_run(folder: Path, tmp_path: Path) -> Non
         bench((), (), (16,), ("seal",), 1, effort=ANY, out_dir=folder, contest=AES_GCM, given=given)
 
 
+COUNTING = """
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+void KERNEL_init(void *ctx, const uint8_t *key);
+int KERNEL_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t n,
+                const uint8_t *in, size_t len, uint8_t *out, uint8_t *tag);
+int KERNEL_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t n,
+                const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+static _Alignas(64) uint8_t context[8192];
+static unsigned differed;
+const void *EVP_aead_aes_128_gcm(void) { return context; }
+int EVP_AEAD_CTX_init(void *c, const void *aead, const uint8_t *key, size_t n, size_t t, void *e)
+{ (void)c, (void)aead, (void)n, (void)t, (void)e; KERNEL_init(context, key); return 1; }
+int EVP_AEAD_CTX_seal_scatter(const void *c, uint8_t *out, uint8_t *tag, size_t *got, size_t most,
+                              const uint8_t *iv, size_t iv_len, const uint8_t *in, size_t len,
+                              const uint8_t *more, size_t more_len, const uint8_t *aad, size_t n)
+{ (void)c, (void)more, (void)more_len; *got = most;
+  return !KERNEL_seal(context, iv, iv_len, aad, n, in, len, out, tag); }
+int EVP_AEAD_CTX_open_gather(const void *c, uint8_t *out, const uint8_t *iv, size_t iv_len,
+                             const uint8_t *in, size_t len, const uint8_t *tag, size_t tag_len,
+                             const uint8_t *aad, size_t n)
+{ int status = KERNEL_open(context, iv, iv_len, aad, n, in, len, out, tag, tag_len);
+  (void)c;
+  if (status && ++differed > MOST) abort();
+  return !status; }
+"""
+
+
+@pytest.mark.cpu(AS_FOUND)
+def test_what_is_measured_has_the_right_tag(folder: Path, tmp_path: Path) -> None:
+    """A tag that differs is given once a size, in the check: clearing is not measured."""
+    kernel = assembled(folder)[0]
+    if lacking(kernel.needs):
+        pytest.skip(f"this CPU lacks {' '.join(lacking(kernel.needs))}")
+    sizes = (16, 21, 100)
+    code = COUNTING.replace("KERNEL", kernel.symbol).replace("MOST", str(len(sizes)))
+    (tmp_path / "stub.c").write_text(code)
+    compile_c(find_cc(), tmp_path / "stub.c", tmp_path / "stub.o")
+    own = {"init": "", "text": "", "needs": [], "files": ["stub.o", str(kernel.obj)]}
+    given = load_objects(listed(tmp_path, **own, way="aead"))
+    modes = ("open", "open-latency")
+    results = bench(
+        (), (), sizes, modes, 1, effort=ANY, out_dir=folder, contest=AES_GCM, given=given
+    )
+    found = {(c.mode, c.size) for c in results.cells if c.name == "given"}
+    assert found == {(mode, size) for mode in modes for size in sizes}
+
+
 @pytest.mark.cpu
 def test_the_command_takes_the_family_of_the_choice(tmp_path: Path) -> None:
     words = "--family gcm --key 192 --isa avx --multiply karatsuba --reduce clmul2 --blocks 4"

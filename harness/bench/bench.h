@@ -35,6 +35,9 @@ extern const long bench_mode_bytes[BENCH_MODES];
 /* Bytes of a piece, in modes that take a message in pieces; else 0. */
 extern const size_t bench_mode_piece[BENCH_MODES];
 
+/* Whether messages are opened, for which w->tag has to be that of w->len bytes. */
+extern const int bench_mode_opens[BENCH_MODES];
+
 /* Bytes of that message. */
 #define BENCH_PIECES_BYTES 65536
 

@@ -95,7 +95,10 @@ int main(int argc, char **argv)
     }
     if (check_results(&plan, memory) != 0 || check_messages(&plan, memory) != 0)
         return EXIT_CHECK_FAILED;
-    if (measure(&plan, memory) != 0 || fflush(stdout) != 0) {
+    int failed = measure(&plan, memory);
+    if (failed > 0)
+        return EXIT_CHECK_FAILED;
+    if (failed || fflush(stdout) != 0) {
         perror("ghashgen-bench");
         return EXIT_INTERNAL;
     }

@@ -153,6 +153,13 @@ static void write_cell(const struct cell *c, const struct timed *t, size_t size)
     printf("]}\n");
 }
 
+/* What is to be opened has the right tag: with another a kernel clears what it has written. */
+static int is_opened(const struct timed *t)
+{
+    return t->work->piece ? t->subject->call_open_pieces(t->subject, t->work, t->work->tag)
+                          : t->subject->call_open(t->subject, t->work, t->work->tag);
+}
+
 static int measure_row(const struct plan *plan, struct bench_memory *m, enum bench_mode mode,
                        size_t size)
 {
@@ -162,7 +169,7 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
     double *cycles = calloc(n * plan->samples, sizeof *cycles);
     if (!cells || !cycles)
         return -1;
-    if (mode == BENCH_OPEN || bench_mode_piece[mode])
+    if (bench_mode_opens[mode])
         memory_tags(m, size);
     for (size_t i = 0; i < n; i++) {
         cells[i].cycles = cycles + i * plan->samples;
@@ -170,8 +177,13 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
         cells[i].work.piece = bench_mode_piece[mode];
         cells[i].absent = !bench_takes(plan->subjects[i], mode, size);
         const struct timed t = {plan->subjects[i], &cells[i].work, mode};
-        if (!cells[i].absent)
-            choose_reps(plan, &t, &cells[i].work);
+        if (cells[i].absent)
+            continue;
+        if (bench_mode_opens[mode] && !is_opened(&t)) {
+            check_event("wrong", t.subject, size);
+            return 1;
+        }
+        choose_reps(plan, &t, &cells[i].work);
     }
     struct batch batch = {.count = 0};
     clock_wait(plan->rate, &patience);
@@ -199,8 +211,9 @@ int measure(const struct plan *plan, struct bench_memory *m)
         long fixed = bench_mode_bytes[mode];
         for (size_t j = 0; j < (fixed == BENCH_ANY ? plan->size_count : 1); j++) {
             size_t size = fixed == BENCH_ANY ? plan->sizes[j] : (size_t)fixed;
-            if (measure_row(plan, m, (enum bench_mode)mode, size) != 0)
-                return -1;
+            int failed = measure_row(plan, m, (enum bench_mode)mode, size);
+            if (failed)
+                return failed;
         }
     }
     return 0;

@@ -15,7 +15,7 @@ int check_messages(const struct plan *plan, struct bench_memory *memory);
 /* Says, before a call that may not return, that it comes; or what was found. */
 void check_event(const char *what, const struct bench_subject *subject, size_t size);
 
-/* 0, or -1 with errno set. */
+/* 0, -1 with errno set, or 1 after an event that names a subject that does not open a message. */
 int measure(const struct plan *plan, struct bench_memory *memory);
 
 /* Sizes of AES keys: 128, 192, 256. */

@@ -46,6 +46,12 @@ const size_t bench_mode_piece[BENCH_MODES] = {
     [BENCH_OPEN_PIECES_1K] = 1024,
 };
 
+const int bench_mode_opens[BENCH_MODES] = {
+    [BENCH_OPEN] = 1,
+    [BENCH_OPEN_LATENCY] = 1,
+    [BENCH_OPEN_PIECES_1K] = 1,
+};
+
 const size_t bench_imix[BENCH_IMIX_MESSAGES] = {64,   594, 64,  64, 594, 64,
                                                 1518, 64,  594, 64, 64,  594};
 
