@@ -279,9 +279,9 @@ def test_a_full_output_is_one_line() -> None:
 
 
 def test_misuse_and_help_keep_their_status() -> None:
-    wrong = ghashgen("list", "--colour")
+    wrong = ghashgen("list", "--flavour")
     assert wrong.returncode == REFUSED
-    assert wrong.stderr == "ghashgen: no such option '--colour'; see ghashgen list --help\n"
+    assert wrong.stderr == "ghashgen: no such option '--flavour'; see ghashgen list --help\n"
     assert ghashgen("--help").returncode == 0
     assert ghashgen("list", "--help").returncode == 0
     assert ghashgen().returncode == wrong.returncode
