@@ -192,11 +192,6 @@ int gcm128_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t 
 int gcm128_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
-void gcm128_sse_k_clmul1_x8_short_init(void *ctx, const uint8_t *key);
-void gcm128_sse_k_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm128_sse_k_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm128_sse_k_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm128_sse_k_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -284,7 +279,6 @@ enum {
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
-    GCM128_SSE_K_CLMUL1_X8_SHORT,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
     GCM192_AVX2_WINOGRAD_CLMUL1_X16,
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
@@ -336,10 +330,6 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx_winograd_clmul1_x8_streams", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
-    [GCM128_SSE_K_CLMUL1_X8_SHORT] =
-        {"gcm128_sse_k_clmul1_x8_short", 496, 16,
-         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-         gcm128_sse_k_clmul1_x8_short_init, gcm128_sse_k_clmul1_x8_short_encrypt, gcm128_sse_k_clmul1_x8_short_decrypt, gcm128_sse_k_clmul1_x8_short_seal, gcm128_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -424,7 +414,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
+        &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
@@ -730,14 +720,14 @@ static const struct choice choices[] = {
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {

@@ -13,7 +13,6 @@
  *   avx/gcm128_avx_winograd_clmul1_x8
  *   avx/gcm128_avx_winograd_clmul1_x8_short
  *   avx/gcm128_avx_winograd_clmul1_x8_streams
- *   sse/gcm128_sse_k_clmul1_x8_short
  *   sse/gcm128_sse_winograd_clmul1_x8
  *   avx2/gcm192_avx2_winograd_clmul1_x16
  *   avx512/gcm192_avx512_winograd_clmul1_x32
