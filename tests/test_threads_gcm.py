@@ -277,6 +277,14 @@ def test_every_length_of_few_groups(built: Path) -> None:
 
 
 @here
+@pytest.mark.parametrize("spin", [SLEEPS, 1000])
+def test_a_child_of_fork_seals_and_opens_alone(built: Path, spin: int) -> None:
+    need_the_cpu(AVX)
+    done = run(built, "children", spin)
+    assert done.returncode == 0, done.stdout
+
+
+@here
 def test_callers_share_pools(built: Path) -> None:
     need_the_cpu(AVX)
     assert run(built, "callers", 60).returncode == 0

@@ -2,6 +2,7 @@
  *
  * sweep LONGEST STEP THREADS SPIN_NS   every STEP-th length, crossover 1 KiB
  * callers ROUNDS                       several threads share two pools
+ * children SPIN_NS                     children of fork, with their parent's pool
  *
  * The kernel is KERNEL. With TOUCHED its text functions read and write every byte in C first, so
  * that a sanitizer sees what a thread takes.
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ghashgen.h"
 #include "ghashgen_threads.h"
@@ -172,9 +175,34 @@ static int callers(void)
     return bad;
 }
 
+/* Children of fork, where nobody but the caller takes pieces, and their parent's pool after them. */
+static int children(unsigned spin)
+{
+    struct ghashgen_pool *pool = ghashgen_pool_create(3);
+    struct message *m = calloc(1, sizeof *m);
+    int bad = !m;
+    ghashgen_pool_limits(pool, CROSSOVER, spin);
+    for (unsigned i = 0; i < 20 && !bad; i++) {
+        int status = 0;
+        pid_t child;
+        bad = !is_right(pool, m, 12, 20, 40000 + i, i);
+        child = fork();
+        if (child == 0) {
+            alarm(60);
+            _exit(!is_right(pool, m, 12, 20, 50000 + i, i));
+        }
+        bad |= child < 0 || waitpid(child, &status, 0) != child || status != 0;
+    }
+    ghashgen_pool_destroy(pool);
+    free(m);
+    return bad;
+}
+
 int main(int argc, char **argv)
 {
     make_key();
+    if (argc == 3 && !strcmp(argv[1], "children"))
+        return children((unsigned)strtoul(argv[2], NULL, 10));
     if (argc == 6 && !strcmp(argv[1], "sweep"))
         return sweep(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
                      (unsigned)strtoul(argv[4], NULL, 10), (unsigned)strtoul(argv[5], NULL, 10));
