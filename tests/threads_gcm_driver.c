@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef _WIN32
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include "ghashgen.h"
 #include "ghashgen_threads.h"
@@ -175,6 +177,7 @@ static int callers(void)
     return bad;
 }
 
+#ifndef _WIN32
 /* Children of fork, where nobody but the caller takes pieces, and their parent's pool after them. */
 static int children(unsigned spin)
 {
@@ -197,12 +200,15 @@ static int children(unsigned spin)
     free(m);
     return bad;
 }
+#endif
 
 int main(int argc, char **argv)
 {
     make_key();
+#ifndef _WIN32
     if (argc == 3 && !strcmp(argv[1], "children"))
         return children((unsigned)strtoul(argv[2], NULL, 10));
+#endif
     if (argc == 6 && !strcmp(argv[1], "sweep"))
         return sweep(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
                      (unsigned)strtoul(argv[4], NULL, 10), (unsigned)strtoul(argv[5], NULL, 10));
