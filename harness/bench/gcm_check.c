@@ -65,7 +65,8 @@ static int takes_pieces(const struct plan *plan, const struct bench_subject *s, 
 static int is_right(const struct plan *plan, const struct bench_subject *s,
                     const struct bench_work *w, const struct aes_key *key)
 {
-    return (!s->call_seal_pieces || takes_pieces(plan, s, *w)) && (!s->call_seal || seals(s, w)) && (!s->call_open || opens(s, w)) &&
+    return (!s->call_seal_pieces || takes_pieces(plan, s, *w)) &&
+           (!s->call_seal || seals(s, w)) && (!s->call_open || opens(s, w)) &&
            (!bench_takes(s, BENCH_TEXT, w->len) || takes_text(s, w, key));
 }
 
