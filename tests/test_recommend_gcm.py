@@ -18,11 +18,10 @@ from ghashgen.choice.families.gcm import BULK, MESSAGES, ONCE, PACKETS, PARTS, Q
 from ghashgen.choice.families.registry import questions
 from ghashgen.choice.questions import Use
 from ghashgen.choice.recommend import Advice, machine, recommend
-from ghashgen.choice.rule import TIE
 from ghashgen.cli.verbs import recommend as verb
 from ghashgen.cli.verbs.recommend import COMMAND, lines
 from ghashgen.kernels.families import families
-from ghashgen.records.core import FIXED_SIZES, IMIX_BYTES, MODES
+from ghashgen.records.core import FIXED_SIZES, IMIX_BYTES, MODES, TIE
 from ghashgen.records.records import Record, folder_of
 from ghashgen.support.errors import GhashgenError
 
@@ -143,6 +142,36 @@ def test_where_nothing_was_measured_the_convention_says_so() -> None:
     (advice,) = advised(MESSAGES, 64, "avx,aesni,pclmulqdq", planted(CASCADE_LAKE))
     assert not advice.own
     assert "measured on Cascade Lake, the nearest record that decides it" in advice.why
+
+
+def test_a_peer_is_compared_where_the_cpu_has_all_that_it_may_have_taken() -> None:
+    records = [planted()]
+    (own,) = advised(MESSAGES, 64, "Zen 5", *records)
+    assert own.speed
+    assert (own.speed.peer, own.speed.ratio) == ("peer_128", 132 / 124)
+    (other,) = advised(MESSAGES, 64, "avx,aesni,pclmulqdq", *records)
+    assert other.speed
+    assert (other.candidate, other.speed.cycles) == (own.candidate, own.speed.cycles)
+    assert (other.speed.peer, other.speed.ratio) == ("", None)
+    assert "no peer was measured there that took only what this CPU has" in "\n".join(lines(other))
+
+
+def test_a_twin_that_does_more_is_not_the_fastest_by_noise() -> None:
+    every = (SMALL, gcm_entry("avx", AVX, blocks=8, streams=True))
+    kernels = candidates(every, "gcm")
+    for rate, why in ((0.97, "the fastest of 2"), (0.9, "the fastest of 2")):
+        records = [planted(**{every[1].name: (60 * rate, rate)})]
+        found = recommend(machine("Zen 5", records), kernels, records, QUESTION, RECORDS)
+        assert names(found) == [every[rate < 0.95].name]
+        assert why in found[0].why
+
+
+def test_a_message_longer_than_the_standard_has_is_refused() -> None:
+    (advice,) = advised(MESSAGES, 2**36 - 32)
+    assert advice.candidate.name == LARGE.name
+    with pytest.raises(GhashgenError, match="no message of gcm has 68719476705 bytes") as caught:
+        advised(MESSAGES, 2**36 - 31)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_cpu_without_aes_is_refused() -> None:

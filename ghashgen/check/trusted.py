@@ -4,6 +4,7 @@ import ast
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent
@@ -59,7 +60,8 @@ class Part:
     lines: int
 
 
-def trusted_files() -> list[Path]:
+@cache
+def trusted_files() -> tuple[Path, ...]:
     """Return the files of this package that the prover imports, directly or not, sorted."""
     found: set[Path] = set()
     todo = [*ROOTS]
@@ -71,7 +73,7 @@ def trusted_files() -> list[Path]:
             if path not in found:
                 found.add(path)
                 todo += _imports(path)
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def trusted_parts() -> tuple[Part, ...]:
@@ -96,9 +98,15 @@ def _within(path: Path, where: tuple[str, ...]) -> bool:
 
 
 def _part(name: str, where: tuple[str, ...], files: list[Path]) -> Part:
-    code = sum(code_lines(path) for path in files)
+    code = sum(_lines_of_code(path) for path in files)
     lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
     return Part(name, where, len(files), code, lines)
+
+
+@cache
+def _lines_of_code(path: Path) -> int:
+    """`code_lines` of a file of this package, which stays as it is while the package runs."""
+    return code_lines(path)
 
 
 def code_lines(path: Path) -> int:

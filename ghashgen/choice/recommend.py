@@ -15,7 +15,7 @@ from ghashgen.choice.choice import Chooser, Pick
 from ghashgen.choice.cores import core_features, host_of, record_features, vendor_of
 from ghashgen.choice.figures import Figures
 from ghashgen.choice.questions import Question, Use
-from ghashgen.choice.rule import level
+from ghashgen.choice.rule import fastest, level
 from ghashgen.records.core import IMIX, Cell, size_name
 from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
@@ -69,7 +69,7 @@ class Speed:
     setup: bool
     """Whether the cycles of key set-up are among them."""
     peer: str
-    """The fastest peer of the record there that this CPU can run; empty where there is none."""
+    """The fastest peer of the record there; empty where there is none that compares."""
     ratio: float | None
     """The peer's time by the kernel's: above 1, the kernel is faster."""
 
@@ -183,8 +183,15 @@ def recommend(
     `pool` are kernels of one family, what is given, and calling convention.
 
     Raises:
-        GhashgenError: none of them has the functions that the use needs, or the CPU can run none.
+        GhashgenError: none of them has the functions that the use needs, or the CPU can run none;
+            or no message is as long as `size`.
     """
+    if size is not None and question.longest is not None and size > question.longest:
+        raise GhashgenError(
+            f"no message of {question.family} has {size} bytes: the standard ends at "
+            f"{question.longest}",
+            "give a length that it allows",
+        )
     pool = [candidate for candidate in pool if candidate.exports(use.exports)]
     if not pool:
         raise GhashgenError(
@@ -269,7 +276,7 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
     assert pick.scores is not None
     scored = pick.scores.by_candidate
     equal = level(scored)
-    best = min(scored, key=lambda c: (scored[c], c.simplicity))
+    best = fastest(scored, lambda candidate: candidate.simplicity)
     sizes = (
         "IMIX" if pick.scores.modes[0] == IMIX else " and ".join(map(size_name, pick.scores.sizes))
     )
@@ -294,10 +301,12 @@ def _speed(
 ) -> Speed | None:
     """Return the figure at the size on record nearest to `size`, where the kernel has one.
 
-    Peers are those that run with these features, and have a key of the kernel's size.
+    Peers are those that have a key of the kernel's size, where this CPU has all that the record's
+    has: most choose their code when they run, and took what that one has.
     """
     assert pick.scores is not None
     results = pick.scores.record.results
+    alike = record_features(pick.scores.record) <= features
     name = pick.candidate.measured_as
     sizes = sorted({s for m, s in results.rows() if m == mode})
     known = [s for s in sizes if measured.cycles(name, mode, s, use.once) is not None]
@@ -309,7 +318,7 @@ def _speed(
     peers: list[Cell] = [
         cell
         for cell in results.of_kind(("peer",), at, mode, results.subjects[name].key)
-        if set(results.subjects[cell.name].needs) <= features
+        if alike and set(results.subjects[cell.name].needs) <= features
     ]
     times = [(t, c.name) for c in peers if (t := measured.cycles(c.name, mode, at, use.once))]
     peer = min(times, default=None)

@@ -7,8 +7,7 @@ the name, so that the same figures give the same choice.
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-TIE = 1.05
-"""Scores whose ratio is below this count as equal."""
+from ghashgen.records.core import TIE, leaner
 
 Simplicity = tuple[int, int, int, str]
 """Bytes of the table, bytes of code, axes away from default, name: less is simpler."""
@@ -20,6 +19,16 @@ def level(scored: Mapping[T, float]) -> list[T]:
     """Return those that cannot be told from the best; lower scores are better."""
     least = min(scored.values())
     return [item for item, value in scored.items() if value < TIE * least or value == least]
+
+
+def fastest(scored: Mapping[T, float], simplicity: Callable[[T], Simplicity]) -> T:
+    """Return the best; where its twin with fewer options cannot be told from it, that one."""
+    best = min(scored, key=lambda item: (scored[item], simplicity(item)))
+    *_, name = simplicity(best)
+    twins = [item for item in level(scored) if leaner(simplicity(item)[-1], name)]
+    return min(
+        twins, key=lambda item: (simplicity(item)[-1].count("_"), scored[item]), default=best
+    )
 
 
 def cover(levels: Sequence[Sequence[T]], simplicity: Callable[[T], Simplicity]) -> tuple[T, ...]:

@@ -26,7 +26,8 @@ def short_speed(records: tuple[Record, ...]) -> str:
         return "Speed: not measured yet: `ghashgen bench --record`."
     title = wrapped(
         "Speed, back-to-back calls, in core cycles per call, or per byte (/B): the fastest kernel "
-        "beside the fastest other library of the same run (above 1, the kernel is faster):"
+        "(where it is within 5% of that, its twin with fewer options) beside the fastest other "
+        "library of the same run (above 1, the kernel is faster):"
     )
     return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_rows(records))}"
 

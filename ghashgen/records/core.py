@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median, quantiles
 from types import MappingProxyType
 
@@ -160,8 +161,18 @@ class Results:
 
     def cell(self, name: str, size: int, mode: str) -> Cell | None:
         """Return a cell, if it was measured."""
-        found = (c for c in self.cells if (c.name, c.size, c.mode) == (name, size, mode))
-        return next(found, None)
+        return next((cell for cell in self._at(size, mode) if cell.name == name), None)
+
+    @cached_property
+    def _by_place(self) -> Mapping[tuple[str, int], tuple[Cell, ...]]:
+        """Cells by mode and size."""
+        found: dict[tuple[str, int], list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.mode, cell.size), []).append(cell)
+        return {place: tuple(cells) for place, cells in found.items()}
+
+    def _at(self, size: int, mode: str) -> tuple[Cell, ...]:
+        return self._by_place.get((mode, size), ())
 
     @property
     def keys(self) -> tuple[int, ...]:
@@ -173,17 +184,38 @@ class Results:
         wanted = frozenset(kinds)
         cells = [
             cell
-            for cell in self.cells
-            if (cell.size, cell.mode) == (size, mode)
-            and self.subjects[cell.name].kind in wanted
-            and self.subjects[cell.name].key == key
+            for cell in self._at(size, mode)
+            if self.subjects[cell.name].kind in wanted and self.subjects[cell.name].key == key
         ]
         return sorted(cells, key=lambda cell: (cell.cycles, cell.name))
 
+    def fastest_kernel(self, size: int, mode: str, key: int = 0) -> Cell | None:
+        """Return the fastest kernel with this size of key, None where none was measured.
+
+        Where its twin with fewer options (no wipe, no streams) is level with it, that one.
+        """
+        kernels = self.of_kind(("kernel",), size, mode, key)
+        if not kernels:
+            return None
+        best = kernels[0]
+        twins = [c for c in kernels if leaner(c.name, best.name) and c.cycles < TIE * best.cycles]
+        return min(twins, key=lambda cell: (cell.name.count("_"), cell.cycles), default=best)
+
     def rows(self) -> list[tuple[str, int]]:
         """Return the (mode, size) pairs measured, in the order of MODES and by size."""
-        pairs = {(cell.mode, cell.size) for cell in self.cells}
-        return sorted(pairs, key=lambda pair: (MODES.index(pair[0]), pair[1]))
+        return sorted(self._by_place, key=lambda pair: (MODES.index(pair[0]), pair[1]))
+
+
+TIE = 1.05
+"""Times whose ratio is below this count as equal."""
+
+
+def leaner(name: str, other: str) -> bool:
+    """Whether a kernel's name is the other's with words left out: its twin with fewer options.
+
+    So `gcm128_avx_k_clmul1_x8` is of `gcm128_avx_k_clmul1_x8_wipe_streams`.
+    """
+    return set(name.split("_")) < set(other.split("_"))
 
 
 def ratio(kernel: Cell, peer: Cell | None) -> float | None:

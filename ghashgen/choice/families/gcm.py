@@ -4,6 +4,7 @@ from ghashgen.choice.classes import CLASSES, SizeClass
 from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.gcm.family import FAMILY
 from ghashgen.kernels.gcm.kernel import ROUNDS
+from ghashgen.kernels.gcm.parts.lengths import MOST_TEXT
 from ghashgen.records.core import IMIX, IMIX_BYTES, PIECES, PIECES_BYTES, SEAL_MODES, TEXT
 
 _SEAL, _OPEN, *_CHAINED = SEAL_MODES
@@ -80,6 +81,7 @@ QUESTION = Question(
     asked=tuple(ROUNDS),
     uses=(MESSAGES, MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, ONCE),
     dispatched=(MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS),
+    longest=MOST_TEXT,
     files="_gcm",
     least="AES-NI, PCLMULQDQ and SSE4.1",
     instead="take a portable AES-GCM there",

@@ -183,7 +183,7 @@ def _said(speed: Speed) -> list[str]:
         f"{with_setup}{WAYS[speed.mode]}",
         f"  the best peer there, {speed.peer}, takes {speed.ratio:.2f} times as long"
         if speed.ratio is not None
-        else "  no peer was measured there",
+        else "  no peer was measured there that took only what this CPU has",
     ]
 
 

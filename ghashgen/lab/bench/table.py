@@ -32,11 +32,11 @@ def best_table(results: Results, mode: str, key: int = 0) -> Table:
     """
     rows = []
     for size in [size for found, size in results.rows() if found == mode]:
-        kernels = results.of_kind(("kernel",), size, mode, key)
+        best = results.fastest_kernel(size, mode, key)
         peers = results.of_kind(("peer",), size, mode, key)
-        if not kernels:
+        if best is None:
             continue
-        best, peer = kernels[0], peers[0] if peers else None
+        peer = peers[0] if peers else None
         times = ratio(best, peer)
         rows.append(
             (

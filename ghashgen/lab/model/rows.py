@@ -294,5 +294,6 @@ def _long(results: Results) -> Iterator[Cell]:
     """Yield the measurements of long messages: of each size the best kernel, and every peer."""
     for mode, size in results.rows():
         if mode == "throughput" and size >= LONG:
-            yield from results.of_kind(("kernel",), size, mode)[:1]
+            if kernel := results.fastest_kernel(size, mode):
+                yield kernel
             yield from results.of_kind(("peer",), size, mode)

@@ -18,13 +18,14 @@ from ghashgen.choice.candidate import isa_place
 from ghashgen.choice.chosen import MEASURED, Chosen, Pick, Set
 from ghashgen.choice.classes import SizeClass, geometric_mean
 from ghashgen.choice.questions import Use
-from ghashgen.choice.rule import TIE, level
+from ghashgen.choice.rule import level
 from ghashgen.kernels.core import Keyed, Value
 from ghashgen.lab.tune.measure import Host, Stage
 from ghashgen.lab.tune.scores import best_first, best_peer, scores
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.store import Figure, Key, Store
 from ghashgen.lab.tune.sweep import alike
+from ghashgen.records.core import TIE
 
 Table = Mapping[Candidate, float]
 """A score by candidate, lower is better."""
