@@ -30,6 +30,7 @@ QUICKEST: Mapping[str, str] = {
     "summary": "",
     "tune": f"--name {SMALL} --finalists 1",
     "validate": f"--name {SMALL}",
+    "vendor": f"--name {SMALL} --into vendored",
 }
 """For each verb, its words; they write below the working folder. `generate` makes what
 `prove-object` and `report` read."""

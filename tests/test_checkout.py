@@ -44,4 +44,4 @@ def test_every_verb_works_in_a_fresh_checkout(tmp_path: Path, nasm: Tool) -> Non
     # What may be deleted goes to build/, what was asked for where it was asked for.
     new = {name.partition("/")[0] for name in files_below(clone) - before}
     assert new == {"build"}
-    assert {path.name for path in work.iterdir()} == {"kernels", "kernel.o", "page"}
+    assert {path.name for path in work.iterdir()} == {"kernels", "kernel.o", "page", "vendored"}

@@ -16,9 +16,9 @@ from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import Target, target
-from ghashgen.output import generate as module
 from ghashgen.output.artefact import sha256
 from ghashgen.output.dispatcher import names_of
+from ghashgen.output.folder import uninterrupted
 from ghashgen.output.generate import HEADER, differences, generate
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import assemble, compile_c, find_cc, link
@@ -355,7 +355,7 @@ def test_signals_wait_while_files_are_moved_into_place() -> None:
     import signal
 
     def raised() -> None:
-        with module._uninterrupted():
+        with uninterrupted():
             signal.raise_signal(signal.SIGINT)
             moved.append("all")
 

@@ -1,14 +1,11 @@
 """Writes kernels to an output folder: all of them or none.
 
-Everything is made first (compiled, rendered, assembled, audited), then written beside its target
-and moved into place. A file that was edited by hand is not overwritten.
+Everything is made first (compiled, rendered, assembled, audited), then written (`output.folder`).
+A file that was edited by hand is not overwritten.
 """
 
 import difflib
-import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,9 +17,9 @@ from ghashgen.kernels.families import families, in_order
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
 from ghashgen.output.dispatcher import every_name, render_all
+from ghashgen.output.folder import require_writable, write
 from ghashgen.output.threads import SUFFIXES, render_threads
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.files import unwritten
 from ghashgen.support.parallel import run
 from ghashgen.support.templates import environment
 from ghashgen.support.toolchain import Tool, find_assembler
@@ -64,24 +61,14 @@ def produce(
     for threads.
     """
     assembler = find_assembler(target.syntax.assembler)
-    artefacts = run(partial(_make, target, assembler), kernels, on_done)
+    artefacts = made(kernels, target, assembler, on_done)
     fresh = {a.kernel.name: manifest_entry(a, assembler) for a in artefacts}
     fresh = {name: _keep_assembler(entry, old.get(name)) for name, entry in fresh.items()}
     entries = fresh if whole else {**old, **fresh}
     ordered = [entries[name] for name in sorted(entries)]
     files = {a.file: a.text for a in artefacts}
-    beside = {
-        target.prefix + HEADER: environment()
-        .get_template(f"{HEADER}.j2")
-        .render(
-            entries=ordered,
-            notes=_notes(ordered),
-            families=families(),
-            library=target.library,
-        )
-    }
     dispatchers = render_all(ordered, target.library, chosen)
-    beside |= dispatchers
+    beside = {target.prefix + HEADER: header(ordered, target.library), **dispatchers}
     if threads:
         beside |= render_threads(ordered, target.library, dispatchers)
     files |= beside
@@ -92,7 +79,36 @@ def produce(
     for prefix in {entry.prefix for entry in old.values()}:
         made_before |= {prefix + name for name in (HEADER, *every_name())}
     stale = tuple(sorted(made_before - kept - beside.keys()))
-    return Output(files, tuple(artefacts), stale, target.prefix)
+    return Output(files, artefacts, stale, target.prefix)
+
+
+def made(
+    kernels: Sequence[Point],
+    target: Target,
+    assembler: Tool,
+    on_done: Callable[[Point], None] = lambda kernel: None,
+) -> tuple[Artefact, ...]:
+    """Make every kernel, in parallel; in their order.
+
+    Raises:
+        GhashgenError: as `output.artefact.make`.
+    """
+    return tuple(run(partial(_make, target, assembler), kernels, on_done))
+
+
+def header(entries: Sequence[manifest.Entry], library: str, record: str = manifest.NAME) -> str:
+    """Return the text of the header of these kernels; `record` names the file that says more."""
+    return (
+        environment()
+        .get_template(f"{HEADER}.j2")
+        .render(
+            entries=entries,
+            notes=_notes(entries),
+            families=families(),
+            library=library,
+            record=record,
+        )
+    )
 
 
 def _notes(entries: Sequence[manifest.Entry]) -> list[str]:
@@ -129,7 +145,7 @@ def generate(
         GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
             nothing has been written then.
     """
-    _writable(out)
+    require_writable(out, "--out")
     old = manifest.load(out)
     if not whole:
         _refuse_another_prefix(out, old, target)
@@ -142,18 +158,8 @@ def generate(
     output = replace(output, stale=(*output.stale, *gone))
     if not force:
         _refuse_unknown(out, old, output)
-    _write(out, output)
+    write(out, output.files, output.stale, "--out")
     return output
-
-
-def _writable(out: Path) -> None:
-    place = out
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir():
-        raise GhashgenError(f"{place} is not a folder", "choose another --out")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise GhashgenError(f"{place} is not writable", "change its permissions or choose --out")
 
 
 def _refuse_another_prefix(out: Path, old: dict[str, manifest.Entry], target: Target) -> None:
@@ -188,52 +194,6 @@ def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -
                 f"{path} exists and {manifest.NAME} does not list it",
                 "move it away, or pass --force to overwrite it",
             )
-
-
-def _write(out: Path, output: Output) -> None:
-    pending: list[tuple[Path, Path]] = []
-    made: list[Path] = []
-    path = out
-    try:
-        for name, text in output.files.items():
-            path = out / name
-            _make_folder(path.parent, made)
-            unfinished = path.with_name(f".{path.name}.new")
-            pending.append((unfinished, path))
-            unfinished.write_text(text, encoding="utf-8")
-    except BaseException as error:
-        for unfinished, _ in pending:
-            unfinished.unlink(missing_ok=True)
-        for folder in reversed(made):
-            with suppress(OSError):
-                folder.rmdir()
-        if isinstance(error, OSError):
-            raise unwritten(path, error, "change its permissions or choose --out") from None
-        raise
-    with _uninterrupted():
-        for unfinished, path in pending:
-            unfinished.replace(path)
-        for name in output.stale:
-            (out / name).unlink(missing_ok=True)
-
-
-def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make a folder and those above it; add what was not there before to `made`."""
-    if folder.is_dir():
-        return
-    _make_folder(folder.parent, made)
-    folder.mkdir()
-    made.append(folder)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold back the signals that end a program, so that a folder never mixes two versions."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def differences(

@@ -48,7 +48,12 @@ class Rendered:
 
 def regenerate_command(kernel: Point, target: Target) -> str:
     """Return the command that emits this file again."""
-    words = ["ghashgen generate"]
+    return command("generate", kernel, target)
+
+
+def command(verb: str, kernel: Point, target: Target) -> str:
+    """Return a call of a verb for this kernel and target; generate alone takes a format."""
+    words = [f"ghashgen {verb}"]
     if name := own_name(kernel):
         words += [f"--name {name}"]
     else:
@@ -56,7 +61,8 @@ def regenerate_command(kernel: Point, target: Target) -> str:
         words += [axis.option(getattr(kernel, axis.name)) for axis in family_of(kernel).axes]
     arch = kernel.instruction_set.arch
     if (target.abi, target.fmt) != (arch.default_abi, arch.default_format):
-        words += [f"--abi {target.abi.name} --format {target.fmt.name}"]
+        words += [f"--abi {target.abi.name}"]
+        words += [f"--format {target.fmt.name}"] if verb == "generate" else []
     words += [f"--syntax {target.syntax.name}"] if target.syntax.name != arch.syntax else []
     words += [f"--backend {target.backend}"] if target.backend != OWN else []
     words += [f"--prefix {target.prefix}"] if target.prefix else []

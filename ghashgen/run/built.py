@@ -18,7 +18,7 @@ from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target, require_fit
-from ghashgen.output.artefact import make, sha256
+from ghashgen.output.artefact import Artefact, make, sha256
 from ghashgen.run.arguments import Arguments, Values, arguments
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
@@ -114,6 +114,18 @@ def _build(
 ) -> Built[K]:
     kernel, entry = item
     text, source = _text(kernel, target, folder, entry, tool)
+    return _assembled(target, objects, tool, assembler, fresh, (kernel, text, source))
+
+
+def _assembled(
+    target: Target,
+    objects: Path,
+    tool: Tool,
+    assembler: str,
+    fresh: bool,
+    item: tuple[K, str, str],
+) -> Built[K]:
+    kernel, text, source = item
     digest = sha256(f"{tool.version} {text}".encode())
     stem = f"{kernel.name}-{digest[:16]}"
 
@@ -126,6 +138,20 @@ def _build(
     counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
     abi, align = target.abi.name, target.table_align_of(kernel)
     return Built(kernel, obj, abi, align, counted, source, target.prefix)
+
+
+def _tool(target: Target) -> tuple[Tool, str]:
+    """Return the assembler of a target, and what tells it from others of its version."""
+    if not target.fmt.elf:
+        raise GhashgenError(
+            f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
+        )
+    tool = find_assembler(target.syntax.assembler)
+    # Of two programs that say the same version, each has its own objects.
+    try:
+        return tool, sha256(tool.path.read_bytes())
+    except OSError as error:
+        raise GhashgenError(f"{tool.path}: {error.strerror}", "let it be read") from None
 
 
 def build(
@@ -141,18 +167,27 @@ def build(
     Raises:
         GhashgenError: a file of the folder was edited by hand or is missing, or assembling fails.
     """
-    if not target.fmt.elf:
-        raise GhashgenError(
-            f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
-        )
     require_fit(kernels, target)
-    tool = find_assembler(target.syntax.assembler)
+    tool, assembler = _tool(target)
     entries = manifest.load(folder)
     items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
-    # Of two programs that say the same version, each has its own objects.
-    try:
-        assembler = sha256(tool.path.read_bytes())
-    except OSError as error:
-        raise GhashgenError(f"{tool.path}: {error.strerror}", "let it be read") from None
     work = partial(_build, target, folder, objects, tool, assembler, fresh)
+    return tuple(run(work, items, lambda item: on_done(item[0])))
+
+
+def build_made(
+    artefacts: Sequence[Artefact],
+    target: Target,
+    objects: Path,
+    on_done: Callable[[Point], None] = lambda kernel: None,
+    fresh: bool = False,
+) -> tuple[Built[Point], ...]:
+    """Assemble and audit these texts, made for this target, as they are.
+
+    Raises:
+        GhashgenError: as `build`.
+    """
+    tool, assembler = _tool(target)
+    items = [(artefact.kernel, artefact.text, "rendered") for artefact in artefacts]
+    work = partial(_assembled, target, objects, tool, assembler, fresh)
     return tuple(run(work, items, lambda item: on_done(item[0])))

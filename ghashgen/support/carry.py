@@ -17,6 +17,7 @@ CARRIED = (
     "docs",
     "generated/MANIFEST.json",
     "generated/PROOFS.json",
+    "LICENSE",
     "SOUNDNESS.md",
 )
 

@@ -4,27 +4,25 @@ from pathlib import Path
 
 import click
 
-from ghashgen.arch.registry import DEFAULT, arches
-from ghashgen.choice.candidate import candidates
 from ghashgen.choice.chosen import load
-from ghashgen.choice.families.registry import questions
-from ghashgen.choice.figures import left_out
 from ghashgen.cli.verbs.options import (
     choice_options,
     chosen_kernels,
     default_out,
+    emission_target,
+    format_option,
     json_option,
-    one_of,
     print_json,
     progress,
+    say_left_out,
     target_options,
+    threads_option,
 )
 from ghashgen.kernels import manifest
 from ghashgen.kernels.selection import Choice, catalogue
 from ghashgen.kernels.target import Target, arch_of, target
 from ghashgen.output import generate as generator
 from ghashgen.output.artefact import make, sha256
-from ghashgen.output.dispatcher import recorded
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
@@ -33,15 +31,7 @@ from ghashgen.support.wording import counted
 @click.command("generate")
 @choice_options
 @target_options
-@click.option(
-    "--format",
-    "fmt",
-    default="",
-    help="elf64, win64 or macho64; without it --abi decides, and win64 alone means --abi win64.",
-    shell_complete=one_of(
-        lambda: tuple({name: 0 for arch in arches().values() for name in arch.formats})
-    ),
-)
+@format_option
 @click.option("--out", type=click.Path(path_type=Path), help="Folder; - prints one kernel.")
 @click.option(
     "--chosen",
@@ -49,7 +39,7 @@ from ghashgen.support.wording import counted
     type=click.Path(path_type=Path),
     help="Only the kernels of this chosen set (ghashgen tune), in its order.",
 )
-@click.option("--threads", is_flag=True, help="Add a pool of threads for one message (--segments).")
+@threads_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @click.option("--check", "only_check", is_flag=True, help="Regenerate and compare; write nothing.")
 @json_option
@@ -70,12 +60,12 @@ def COMMAND(
 ) -> None:
     """Emit kernels as assembly, with a header and MANIFEST.json; without filters, the catalogue."""
     if chosen_file is not None:
-        where = _target(abi, fmt, prefix, table_align, syntax, backend)
+        where = emission_target(abi, fmt, prefix, table_align, syntax, backend)
         _chosen(chosen_file, where, out, choice, threads, force, only_check, as_json)
         return
     found = chosen_kernels(choice)
     kernels = found.kernels
-    where = _target(abi, fmt, prefix, table_align, syntax, backend, arch_of(kernels))
+    where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(kernels))
     if threads and (out is None or str(out) == "-"):
         raise GhashgenError("--threads adds files to a folder of its own", "give --out FOLDER")
     if str(out) == "-":
@@ -95,7 +85,7 @@ def COMMAND(
         output = generator.generate(
             kernels, where, folder, whole=whole, force=force, on_done=advance, threads=threads
         )
-    _say_left_out(folder)
+    say_left_out(manifest.load(folder).values())
     if as_json:
         print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
     else:
@@ -103,30 +93,6 @@ def COMMAND(
         if found.made:
             count += f" ({len(found.made)} of them not in the catalogue)"
         click.echo(f"{count}, {_beside(output)} and {manifest.NAME} in {folder}")
-
-
-def _target(
-    abi: str,
-    fmt: str,
-    prefix: str,
-    table_align: int,
-    syntax: str,
-    backend: str,
-    arch: str = DEFAULT,
-) -> Target:
-    """Return the target; say on standard error what a format without its convention stands for."""
-    where = target(abi, fmt, prefix, syntax, table_align, arch, backend)
-    convention, others = where.abi, arches()[arch].abis.values()
-    if not abi and convention != arches()[arch].default_abi:
-        said = f"--format {fmt} without --abi: --abi {convention.name}, {convention.title}"
-        click.echo(said, err=True)
-    elif any(where.fmt.name == other.format != convention.format for other in others):
-        click.echo(
-            f"calls by {convention.title} in a file of {where.fmt.title}, as asked: C must declare "
-            f"the functions with __attribute__(({convention.attribute})) (GCC, Clang)",
-            err=True,
-        )
-    return where
 
 
 def _chosen(
@@ -159,7 +125,7 @@ def _chosen(
             chosen=found,
             threads=threads,
         )
-    _say_left_out(out)
+    say_left_out(manifest.load(out).values())
     codes = {artefact.kernel: sha256(artefact.code) for artefact in output.artefacts}
     stale = sorted(
         {
@@ -181,14 +147,6 @@ def _chosen(
 def _beside(output: generator.Output) -> str:
     """Name the files that stand beside the kernels' folders, but for the manifest."""
     return ", ".join(sorted(f for f in output.files if "/" not in f and f != manifest.NAME))
-
-
-def _say_left_out(folder: Path) -> None:
-    """Say which figures the dispatcher's order does not rest on, being those of other code."""
-    entries = manifest.load(folder).values()
-    for family in questions():
-        for line in left_out(recorded(family), candidates(entries, family)):
-            click.echo(line, err=True)
 
 
 def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:

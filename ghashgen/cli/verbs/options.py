@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from ghashgen.arch.registry import arches, syntaxes
+from ghashgen.arch.registry import DEFAULT, arches, syntaxes
 from ghashgen.kernels.axes import Axis
 from ghashgen.kernels.core import Family, Point
 from ghashgen.kernels.families import families
+from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.selection import (
     Choice,
     Selection,
@@ -23,7 +24,7 @@ from ghashgen.kernels.selection import (
     look_up_of,
     values_of,
 )
-from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS
+from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, target
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
 
@@ -169,6 +170,64 @@ def target_options(function: F) -> F:
     ):
         out = option(out)
     return out  # type: ignore[no-any-return]
+
+
+format_option = click.option(
+    "--format",
+    "fmt",
+    default="",
+    help="elf64, win64 or macho64; without it --abi decides, and win64 alone means --abi win64.",
+    shell_complete=one_of(
+        lambda: tuple({name: 0 for arch in arches().values() for name in arch.formats})
+    ),
+)
+
+threads_option = click.option(
+    "--threads", is_flag=True, help="Add a pool of threads for one message (--segments)."
+)
+
+
+def emission_target(
+    abi: str,
+    fmt: str,
+    prefix: str,
+    table_align: int,
+    syntax: str,
+    backend: str,
+    arch: str = DEFAULT,
+) -> Target:
+    """Return the target of files to emit; say on standard error what a format without its
+    convention stands for.
+
+    Raises:
+        GhashgenError: as `kernels.target.target`.
+    """
+    where = target(abi, fmt, prefix, syntax, table_align, arch, backend)
+    convention, others = where.abi, arches()[arch].abis.values()
+    if not abi and convention != arches()[arch].default_abi:
+        said = f"--format {fmt} without --abi: --abi {convention.name}, {convention.title}"
+        click.echo(said, err=True)
+    elif any(where.fmt.name == other.format != convention.format for other in others):
+        click.echo(
+            f"calls by {convention.title} in a file of {where.fmt.title}, as asked: C must declare "
+            f"the functions with __attribute__(({convention.attribute})) (GCC, Clang)",
+            err=True,
+        )
+    return where
+
+
+def say_left_out(entries: Iterable[Entry]) -> None:
+    """Say which figures the dispatcher's order does not rest on, being those of other code."""
+    # The records are large, and completion has no use for them.
+    from ghashgen.choice.candidate import candidates
+    from ghashgen.choice.families.registry import questions
+    from ghashgen.choice.figures import left_out
+    from ghashgen.output.dispatcher import recorded
+
+    entries = tuple(entries)
+    for family in questions():
+        for line in left_out(recorded(family), candidates(entries, family)):
+            click.echo(line, err=True)
 
 
 def _sizes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:

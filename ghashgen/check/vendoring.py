@@ -1,0 +1,300 @@
+"""Vendoring: kernels that are proved, and what goes with them, into a tree of somebody else's.
+
+In three steps, so that nothing is written before all is known to be right: `prepare` makes the
+files, `prove` proves the kernels among them from their bytes, `write` writes them with the record.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ghashgen.check import ledger, proofs
+from ghashgen.check.claims.registry import claims_of
+from ghashgen.check.verdicts import Verdict, sources_sha256
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import families
+from ghashgen.kernels.manifest import Entry
+from ghashgen.kernels.selection import catalogue
+from ghashgen.kernels.target import OWN, Target
+from ghashgen.output import vendored
+from ghashgen.output.artefact import Artefact, manifest_entry, sha256
+from ghashgen.output.dispatcher import render_all
+from ghashgen.output.folder import require_writable
+from ghashgen.output.folder import write as write_files
+from ghashgen.output.generate import HEADER, header, made
+from ghashgen.output.hosts.core import Host
+from ghashgen.output.maker import LICENCE, Maker, maker
+from ghashgen.output.render import command
+from ghashgen.output.threads import render_threads
+from ghashgen.output.vendored import Record
+from ghashgen.run.built import build_made
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import cache_folder, project_root
+from ghashgen.support.templates import environment
+from ghashgen.support.toolchain import find_assembler
+from ghashgen.verify.prove import FunctionProof, covered
+
+INTO = "--into"
+"""The option that names the folder, for remedies."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be vendored, and for whom."""
+
+    kernels: tuple[Point, ...]
+    target: Target
+    host: Host
+    options: tuple[str, ...]
+    """The words of the command that say all of this."""
+    threads: bool = False
+    unproved: bool = False
+    """Whether kernels may be taken that are not proved."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The files of a folder but for the record, by their path below it."""
+
+    order: Order
+    artefacts: tuple[Artefact, ...]
+    """As ELF, which is what is proved."""
+    entries: tuple[Entry, ...]
+    """In the order of the artefacts."""
+    files: dict[str, str]
+    callers: tuple[str, ...]
+    """Of each kernel the dispatcher that calls it, by its path, "" where none does."""
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The kernels that the dispatcher of their family has no use for, by name."""
+        with_one = {e.family for e, file in zip(self.entries, self.callers, strict=True) if file}
+        return tuple(
+            entry.name
+            for entry, file in zip(self.entries, self.callers, strict=True)
+            if not file and entry.family in with_one
+        )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one kernel: what is proved, line by line, or why it is not."""
+
+    lines: tuple[str, ...]
+    refused: str = ""
+
+
+def this_maker() -> Maker:
+    """Return this version, its prover included."""
+    return maker(sources_sha256())
+
+
+def prepare(
+    order: Order, into: Path, force: bool, on_done: Callable[[Point], None] = lambda kernel: None
+) -> Prepared:
+    """Make the files of an order, and see that they may be written; write nothing.
+
+    Raises:
+        GhashgenError: the folder cannot be written, or holds a file that was edited or that no
+            record lists; a kernel cannot be made, or none can be proved and this was not asked for.
+    """
+    require_writable(into, INTO)
+    if not order.unproved:
+        for kernel in order.kernels:
+            if why := unprovable(kernel):
+                raise GhashgenError(why, "pass --unproved to take it all the same")
+    old = vendored.read(into)
+    target = order.target
+    tool = find_assembler(target.syntax.assembler)
+    artefacts = made(order.kernels, target, tool, on_done)
+    entries = tuple(manifest_entry(artefact, tool) for artefact in artefacts)
+    ordered = sorted(entries, key=lambda entry: entry.name)
+    number = Counter(entry.family for entry in entries)
+    # One kernel of a family leaves a dispatcher nothing to choose.
+    several = [entry for entry in ordered if number[entry.family] > 1]
+    dispatchers = render_all(several, target.library) if several else {}
+    files = {artefact.file: artefact.text for artefact in artefacts}
+    files[target.prefix + HEADER] = header(ordered, target.library, vendored.NAME)
+    files |= dispatchers
+    if order.threads:
+        files |= render_threads(ordered, target.library, dispatchers)
+    files[LICENCE] = _licence()
+    placed = {order.host.place(name): text for name, text in files.items()}
+    vendored.require_own(into, old, placed, _stale(old, placed), force)
+    as_elf = replace(target, fmt=_elf(order.kernels))
+    if as_elf != target:
+        artefacts = made(order.kernels, as_elf, tool)
+    callers = tuple(_caller(entry, dispatchers, order.host) for entry in entries)
+    return Prepared(order, artefacts, entries, placed, callers)
+
+
+def _caller(entry: Entry, dispatchers: Mapping[str, str], host: Host) -> str:
+    """Return the dispatcher's file that names a kernel's functions, "" if none does."""
+    word = re.compile(rf"\b{entry.symbols['init']}\b")
+    found = [name for name, text in dispatchers.items() if name[-2:] == ".c" and word.search(text)]
+    return host.place(found[0]) if found else ""
+
+
+def _elf(kernels: Iterable[Point]) -> Any:
+    return next(iter(kernels)).instruction_set.arch.default_format
+
+
+def _licence() -> str:
+    text = (project_root() / LICENCE).read_text(encoding="utf-8")
+    return environment().get_template(f"{LICENCE}.j2").render(mit=text.rstrip())
+
+
+def unprovable(kernel: Point) -> str:
+    """Return why the prover has nothing to say of a kernel, "" where it has."""
+    try:
+        proofs.require_provable((kernel,))
+        claims_of(kernel.family)
+    except GhashgenError as refusal:
+        return refusal.cause
+    return ""
+
+
+def prove(
+    prepared: Prepared, on_done: Callable[[object], None] = lambda built: None
+) -> tuple[Evidence, ...]:
+    """Prove every kernel from the bytes of its file, or find its proof among those kept here.
+
+    Raises:
+        GhashgenError: a kernel is not proved and the order does not take such.
+    """
+    order = prepared.order
+    where = replace(order.target, fmt=_elf(order.kernels))
+    able = [a for a in prepared.artefacts if not unprovable(a.kernel)]
+    built = build_made(able, where, cache_folder() / "obj") if able else ()
+    proved = proofs.prove(built, cache_folder() / "proofs", on_done) if built else None
+    verdicts = dict(zip((a.kernel for a in able), proved.verdicts if proved else (), strict=True))
+    found = tuple(_evidence(a, verdicts.get(a.kernel)) for a in prepared.artefacts)
+    refused = [
+        f"{artefact.kernel.name} is not proved: {evidence.refused}"
+        for artefact, evidence in zip(prepared.artefacts, found, strict=True)
+        if evidence.refused
+    ]
+    if refused and not order.unproved:
+        raise GhashgenError(refused[0], "choose another kernel; nothing was written")
+    return found
+
+
+def _evidence(artefact: Artefact, verdict: Verdict | None) -> Evidence:
+    if verdict is None:
+        return Evidence((), unprovable(artefact.kernel))
+    if verdict.text_sha256 != sha256(artefact.code):
+        return Evidence((), "the object that was proved has other code than the file")
+    if not verdict.proved:
+        why = verdict.refutation or {}
+        said = [why.get("category"), why.get("symbol"), why.get("message")]
+        return Evidence((), ": ".join(str(each) for each in said if each))
+    names = [kernel.name for kernel in catalogue()]
+    expected = project_root() / ledger.EXPECTED
+    if differ := ledger.mismatches([verdict], expected, names, whole=False):
+        return Evidence((), f"{differ[0].report().splitlines()[0]} ({ledger.EXPECTED})")
+    base = f"{artefact.target.symbol(artefact.kernel.name)}_"
+    return Evidence(tuple(line for each in verdict.functions for line in _lines(each, base)))
+
+
+def _lines(function: FunctionProof, base: str) -> Iterable[str]:
+    """Yield what is proved of a function: theorems, and by which method for which lengths."""
+    ranges: dict[tuple[str, str], list[str]] = {}
+    for theorem in function.theorems:
+        ranges.setdefault((covered(theorem), theorem.method), []).append(theorem.what)
+    alike: dict[str, list[str]] = {}
+    for (lengths, method), whats in ranges.items():
+        known = f"by {method}" if lengths == "lengths none" else f"{lengths}, by {method}"
+        alike.setdefault(" ".join(whats), []).append(known)
+    for theorems, parts in alike.items():
+        yield f"{function.symbol.removeprefix(base)}: {theorems}"
+        yield from (f"  {part}" for part in parts)
+
+
+def write(
+    prepared: Prepared, evidence: Sequence[Evidence], into: Path, force: bool
+) -> dict[str, str]:
+    """Write the files and their record, and remove what an earlier run wrote and this one does not.
+
+    Return of each file what became of it. With `force`, files that were edited are overwritten; of
+    a record that was edited nothing is believed, and nothing that it lists is removed.
+
+    Raises:
+        GhashgenError: a file was edited meanwhile, or cannot be written; nothing is written then.
+    """
+    old = vendored.read(into)
+    vendored.require_own(into, old, prepared.files, _stale(old, prepared.files), force)
+    hashes = {name: sha256(text.encode()) for name, text in prepared.files.items()}
+    order = prepared.order
+    record = Record(this_maker(), order.host.name, order.options, hashes)
+    # Last, so that a folder in which moving stops half-way is not what its record says.
+    files = {**prepared.files, vendored.NAME: vendored.dump(record, _said(prepared, evidence))}
+    fates = {name: _fate(into / name, text) for name, text in files.items()}
+    stale = _stale(old, prepared.files)
+    fates |= {name: "removed" for name in stale if (into / name).exists()}
+    if set(fates.values()) != {"unchanged"}:
+        write_files(into, files, stale, INTO)
+    return fates
+
+
+def _stale(old: Record | None, files: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(old.files.keys() - {*files})) if old is not None and old.whole else ()
+
+
+def _fate(path: Path, text: str) -> str:
+    if not path.exists():
+        return "new"
+    return "unchanged" if path.read_bytes() == text.encode() else "rewritten"
+
+
+def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
+    order, target = prepared.order, prepared.order.target
+    items = [
+        {
+            "entry": entry,
+            "line": families()[entry.family].line(entry.axes),
+            "file": order.host.place(entry.file),
+            "caller": caller,
+            "idle": entry.name in prepared.idle,
+            "evidence": known,
+            "again": _command("prove", artefact.kernel, target),
+            "object": _of_an_object(artefact.kernel, target),
+        }
+        for artefact, entry, caller, known in zip(
+            prepared.artefacts, prepared.entries, prepared.callers, evidence, strict=True
+        )
+    ]
+    return (
+        environment()
+        .get_template(f"{vendored.NAME}.j2")
+        .render(
+            maker=this_maker(),
+            build=order.host.build(sorted(prepared.files), target),
+            threads=order.threads,
+            kernels=items,
+            proved=any(not known.refused for known in evidence),
+            elf=target.fmt.elf,
+            format=target.fmt.name,
+            wipe=any(getattr(kernel, "wipe", False) for kernel in order.kernels),
+            sources=sorted(name for name in prepared.files if name.endswith(".c")),
+        )
+    )
+
+
+def _command(verb: str, kernel: Point, target: Target) -> str:
+    """Return a call of a verb for a kernel, by its name where it has one in the catalogue."""
+    words = command(verb, kernel, target)
+    if kernel not in catalogue():
+        return words
+    chosen = len(command(verb, kernel, Target()).split())
+    rest = words.split()[chosen:]
+    return " ".join([f"ghashgen {verb} --name {kernel.name}", *rest])
+
+
+def _of_an_object(kernel: Point, target: Target) -> str:
+    """Return the command that proves an object of the user's to be this kernel."""
+    plain = replace(target, syntax=Target().syntax, prefix="", backend=OWN)
+    words = _command("prove-object NAME.o", kernel, plain)
+    return f"{words} --symbol {target.symbol(kernel.name)}" if target.prefix else words

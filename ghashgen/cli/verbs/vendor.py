@@ -1,0 +1,173 @@
+"""ghashgen vendor: take proved kernels into a tree of yours, and keep them current."""
+
+import shlex
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from ghashgen.check import vendoring
+from ghashgen.cli.verbs.options import (
+    choice_options,
+    chosen_kernels,
+    emission_target,
+    format_option,
+    json_option,
+    print_json,
+    progress,
+    say_left_out,
+    target_options,
+    threads_option,
+)
+from ghashgen.kernels.selection import Choice
+from ghashgen.kernels.target import arch_of
+from ghashgen.output import vendored
+from ghashgen.output.hosts.registry import DEFAULT, hosts
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.tables import Table, say, show
+from ghashgen.support.wording import counted
+
+_OF_A_RUN = {"into": "--into", "force": "--force", "checked": "--check", "as_json": "--json"}
+"""Options that say nothing of what the folder holds."""
+
+
+@click.command("vendor")
+@choice_options
+@target_options
+@format_option
+@threads_option
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of yours; without kernels, what its VENDORED says is made by this version.",
+)
+@click.option(
+    "--check",
+    "checked",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Compare this folder with its VENDORED and this version; write nothing.",
+)
+@click.option("--unproved", is_flag=True, help="Take kernels too that are not proved, and say so.")
+@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@json_option
+def COMMAND(
+    choice: Choice,
+    abi: str,
+    prefix: str,
+    table_align: int,
+    syntax: str,
+    backend: str,
+    fmt: str,
+    threads: bool,
+    into: Path | None,
+    checked: Path | None,
+    unproved: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Put proved kernels into a folder of yours, with all that they need and a record of it.
+
+    The kernels' assembly, a header, the dispatcher where there is a choice, the pool with
+    --threads, LICENSE, and VENDORED: what made this, every file's SHA-256, what is proved of each
+    kernel. Each is proved from its assembled bytes before anything is written. All files are
+    written or none; what was edited by hand stays, and what an earlier run wrote and this one does
+    not is removed. See docs/vendoring.md.
+    """
+    if (into is None) == (checked is None):
+        raise GhashgenError("vendor takes --into FOLDER, or --check FOLDER", "give one of them")
+    words = _words(click.get_current_context())
+    if checked is not None:
+        _check(checked, words, as_json)
+        return
+    assert into is not None
+    if choice == Choice():
+        _again(into, words, force, as_json)
+        return
+    found = chosen_kernels(choice)
+    where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(found.kernels))
+    order = vendoring.Order(found.kernels, where, hosts()[DEFAULT], words, threads, unproved)
+    with progress("generate", len(found.kernels)) as advance:
+        prepared = vendoring.prepare(order, into, force, advance)
+    with progress("prove", len(found.kernels)) as advance:
+        evidence = vendoring.prove(prepared, advance)
+    fates = vendoring.write(prepared, evidence, into, force)
+    if any(prepared.callers):
+        say_left_out(prepared.entries)
+    for name in prepared.idle:
+        click.echo(f"{name}: the dispatcher has a better one for every CPU", err=True)
+    names = [kernel.name for kernel in found.kernels]
+    unknown = [name for name, known in zip(names, evidence, strict=True) if known.refused]
+    if as_json:
+        print_json({"into": str(into), "files": fates, "kernels": names, "not_proved": unknown})
+        return
+    kernels = counted(len(names) - len(unknown), "proved kernel")
+    kernels += f", {len(unknown)} NOT PROVED" if unknown else ""
+    click.echo(f"{kernels} in {into}: {_sum(list(fates.values()))}; VENDORED says how to build")
+
+
+def _sum(fates: list[str]) -> str:
+    counts = {fate: fates.count(fate) for fate in ("new", "rewritten", "unchanged", "removed")}
+    return ", ".join(f"{n} {fate}" for fate, n in counts.items() if n)
+
+
+def _words(context: click.Context) -> tuple[str, ...]:
+    """Return the options of a call that say what a folder holds, in the order of --help."""
+    words: list[str] = []
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if option.name in _OF_A_RUN or not given:
+            continue
+        value = context.params[option.name or ""]
+        if isinstance(value, bool):
+            words += [option.opts[0] if value else option.secondary_opts[0]]
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            words += [option.opts[0], str(each)]
+    return tuple(words)
+
+
+def _again(into: Path, words: tuple[str, ...], force: bool, as_json: bool) -> None:
+    """Make what the folder's record says, by this version."""
+    choose = "choose some: --name, --isa …; ghashgen recommend says which"
+    record = vendored.read(into)
+    if record is None:
+        raise GhashgenError(f"no kernels are chosen, and {into} has no {vendored.NAME}", choose)
+    path = into / vendored.NAME
+    if words:
+        raise GhashgenError(
+            f"{words[0]} goes with kernels; those in {path} have their own options",
+            f"name all: ghashgen vendor --into {into} {shlex.join((*record.options, *words))}",
+        )
+    if not record.whole or {*record.options} & {*_OF_A_RUN.values()}:
+        raise GhashgenError(f"{path} was edited by hand: it is not believed", choose)
+    more = ["--into", str(into), *(["--force"] if force else []), *(["--json"] if as_json else [])]
+    with COMMAND.make_context("vendor", [*record.options, *more]) as context:
+        COMMAND.invoke(context)
+
+
+def _check(folder: Path, words: tuple[str, ...], as_json: bool) -> None:
+    """Say of each file whether it is what this version makes."""
+    if words:
+        raise GhashgenError(
+            f"--check takes no {words[0]}", "VENDORED has the options; leave it out"
+        )
+    record = vendored.read(folder)
+    if record is None:
+        raise GhashgenError(
+            f"{folder} has no {vendored.NAME}", "write it: ghashgen vendor --into FOLDER --name …"
+        )
+    states = vendored.states(folder, record, vendoring.this_maker())
+    wrong = [name for name, state in states.items() if state != vendored.UNCHANGED]
+    if as_json:
+        print_json({"folder": str(folder), "files": states})
+    else:
+        files = counted(len(states), "file")
+        show(Table(f"{files} in {folder}", ("file", "state"), tuple(states.items())))
+    if wrong:
+        raise GhashgenError(
+            f"{folder} is not what this version makes: {wrong[0]} is {states[wrong[0]]}"
+            + (f", {len(wrong) - 1} more" if wrong[1:] else ""),
+            f"ghashgen vendor --into {folder} makes it so (--force where it was edited)",
+        )
+    if not as_json:
+        say("all as written, by these very sources")

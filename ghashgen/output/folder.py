@@ -1,0 +1,82 @@
+"""Writes the files of a folder: all of them or none.
+
+Each is written beside its place; when all are, they are moved there, with signals held back.
+"""
+
+import os
+import signal
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import unwritten
+
+
+def require_writable(folder: Path, option: str) -> None:
+    """Refuse a folder that cannot be written, or made; `option` named it.
+
+    Raises:
+        GhashgenError: says what stands in the way.
+    """
+    place = folder
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        raise GhashgenError(f"{place} is not a folder", f"choose another {option}")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise GhashgenError(
+            f"{place} is not writable", f"change its permissions or choose {option}"
+        )
+
+
+def write(folder: Path, files: Mapping[str, str], stale: Iterable[str], option: str) -> None:
+    """Write files by their path below a folder, the last one last, and remove stale ones.
+
+    Raises:
+        GhashgenError: a file cannot be written; the folder is as it was then.
+    """
+    pending: list[tuple[Path, Path]] = []
+    made: list[Path] = []
+    path = folder
+    try:
+        for name, text in files.items():
+            path = folder / name
+            _make_folder(path.parent, made)
+            unfinished = path.with_name(f".{path.name}.new")
+            pending.append((unfinished, path))
+            unfinished.write_text(text, encoding="utf-8")
+    except BaseException as error:
+        for unfinished, _ in pending:
+            unfinished.unlink(missing_ok=True)
+        for new in reversed(made):
+            with suppress(OSError):
+                new.rmdir()
+        if isinstance(error, OSError):
+            remedy = f"change its permissions or choose {option}"
+            raise unwritten(path, error, remedy) from None
+        raise
+    with uninterrupted():
+        for unfinished, path in pending:
+            unfinished.replace(path)
+        for name in stale:
+            (folder / name).unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path, made: list[Path]) -> None:
+    """Make a folder and those above it; add what was not there before to `made`."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent, made)
+    folder.mkdir()
+    made.append(folder)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back the signals that end a program, so that a folder never mixes two versions."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,1 @@
+"""Libraries that kernels are vendored into, one a file: `ghashgen vendor`."""

@@ -1,0 +1,27 @@
+"""No library in particular: all files in one folder, objects beside them."""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from ghashgen.kernels.target import Target
+from ghashgen.output.hosts.core import Host
+
+
+def _place(file: str) -> str:
+    return PurePosixPath(file).name
+
+
+def _build(files: Sequence[str], target: Target) -> tuple[str, ...]:
+    lines = []
+    for file in files:
+        path = PurePosixPath(file)
+        if path.suffix == ".asm":
+            lines.append(f"nasm -f {target.fmt.name} {file}")
+        elif path.suffix == ".S":
+            lines.append(f"cc -c {file}")
+        elif path.suffix == ".c":
+            lines.append(f"cc -std=c11 -O2 -c {file}")
+    return tuple(lines)
+
+
+HOST = Host("plain", "a folder of files", _place, _build)

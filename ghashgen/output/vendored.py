@@ -1,0 +1,183 @@
+"""VENDORED, the record of a folder of vendored files: what made them, and how to check them.
+
+Every line but those of the files' hashes begins with #, so that `sha256sum --check VENDORED` reads
+it. The last line has the hash of those before it: a record that was edited is not believed.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from ghashgen.output.artefact import sha256
+from ghashgen.output.maker import Maker
+from ghashgen.support.errors import GhashgenError
+
+NAME = "VENDORED"
+
+_RESTORE = "restore it from your repository, or move it away"
+_SEAL = "# the lines above: sha256 "
+_HASH = re.compile(r"([0-9a-f]{64})  (.+)")
+_SAID = re.compile(r"# (version|sources|prover|host|options): (.*)")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a folder's VENDORED says."""
+
+    maker: Maker
+    host: str
+    options: tuple[str, ...]
+    """Of `ghashgen vendor`: which kernels, made how."""
+    files: Mapping[str, str]
+    """SHA-256 of the other files, by their path below the folder."""
+    whole: bool = True
+    """Whether it is as it was written."""
+
+
+def dump(record: Record, said: str) -> str:
+    """Return the text of VENDORED; `said` is what it tells a reader."""
+    maker = record.maker
+    values = {
+        "version": maker.version,
+        "sources": maker.sources,
+        "prover": maker.prover,
+        "host": record.host,
+        "options": shlex.join(record.options),
+    }
+    told = re.sub(r"\n{3,}", "\n\n", said).strip()
+    lines = [f"# {line}".rstrip() for line in told.splitlines()]
+    lines += ["#", *(f"# {name}: {value}" for name, value in values.items()), "#"]
+    lines += [f"{digest}  {name}" for name, digest in sorted(record.files.items())]
+    text = "".join(f"{line}\n" for line in lines)
+    return f"{text}{_SEAL}{sha256(text.encode())}\n"
+
+
+def read(folder: Path) -> Record | None:
+    """Return a folder's record, None if it has none.
+
+    Raises:
+        GhashgenError: it is none that this program could have written.
+    """
+    path = folder / NAME
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise GhashgenError(f"{path}: {why}", _RESTORE) from None
+    body, mark, seal = text.rpartition(_SEAL)
+    said = {m[1]: m[2] for m in map(_SAID.fullmatch, body.splitlines()) if m}
+    files = {m[2]: m[1] for m in map(_HASH.fullmatch, body.splitlines()) if m}
+    missing = {"version", "sources", "prover", "host", "options"} - said.keys()
+    if not mark or missing or not all(map(_is_below, files)):
+        raise GhashgenError(
+            f"{path} is no record of vendored files",
+            _RESTORE,
+        )
+    try:
+        options = tuple(shlex.split(said["options"]))
+    except ValueError as error:
+        raise GhashgenError(
+            f"{path}: options: {error}", "restore it from your repository"
+        ) from None
+    made_by = Maker(said["version"], said["sources"], said["prover"])
+    whole = seal == f"{sha256(body.encode())}\n"
+    return Record(made_by, said["host"], options, files, whole)
+
+
+def _is_below(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts and name != NAME
+
+
+UNCHANGED, EDITED, MISSING = "unchanged", "edited by hand", "missing"
+
+
+def states(folder: Path, record: Record, now: Maker) -> dict[str, str]:
+    """Return of each file, by its path below the folder, whether it is what `now` makes.
+
+    It is, where it is as it was written, by a version with the same sources. Sources that differ
+    may make the same all the same: only writing it again tells.
+    """
+    found = {}
+    for name, digest in (*sorted(record.files.items()), (NAME, "")):
+        path = folder / name
+        then, here = record.maker, now
+        if name != NAME:
+            # What is proved stands in VENDORED alone.
+            then, here = _emitter(then), _emitter(here)
+        edited = not record.whole if name == NAME else not is_as_written(path, digest)
+        if not path.exists():
+            found[name] = MISSING
+        elif edited:
+            found[name] = EDITED
+        else:
+            found[name] = UNCHANGED if then == here else _other(then, here)
+    return found
+
+
+def _emitter(maker: Maker) -> Maker:
+    return Maker(maker.version, maker.sources, "")
+
+
+def _other(then: Maker, now: Maker) -> str:
+    if then.version == now.version:
+        return f"other sources of version {then.version}"
+    older = _numbers(then.version) < _numbers(now.version)
+    return f"{'older' if older else 'newer'} version, {then.version}"
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def is_as_written(path: Path, digest: str) -> bool:
+    """Whether a file has this hash."""
+    return path.is_file() and sha256(path.read_bytes()) == digest
+
+
+def require_own(
+    folder: Path,
+    record: Record | None,
+    files: Mapping[str, str],
+    stale: Iterable[str],
+    force: bool,
+) -> None:
+    """Refuse to overwrite or remove what no record vouches for.
+
+    A file that is already what it should become is left out: so a run that was cut off in the
+    middle is finished by the next. With `force` only a folder in a file's place is refused.
+
+    Raises:
+        GhashgenError: names the first such file.
+    """
+    for name in (*files, *stale, NAME):
+        if (folder / name).is_dir():
+            raise GhashgenError(f"{folder / name} is a folder", "move it away")
+    if force:
+        return
+    vouched = record.files if record else {}
+    if record is not None and not record.whole:
+        raise _edited(folder / NAME)
+    for name in (*files, *stale):
+        path = folder / name
+        if not path.exists() or is_as_written(path, vouched.get(name, "")):
+            continue
+        if name in files and is_as_written(path, sha256(files[name].encode())):
+            continue
+        if name in vouched:
+            raise _edited(path)
+        raise GhashgenError(
+            f"{path} exists and {NAME} does not list it",
+            "move it away, vendor into another folder, or pass --force to overwrite it",
+        )
+
+
+def _edited(path: Path) -> GhashgenError:
+    return GhashgenError(
+        f"{path} was edited by hand: it is not what {NAME} says",
+        "keep your change elsewhere, or pass --force to overwrite it",
+    )

@@ -1,0 +1,73 @@
+/* Test case 4 of McGrew and Viega in one thread and by a pool, and a long message by both; built
+ * with nothing but a vendored folder. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ghashgen_threads.h"
+
+static const uint8_t key_bytes[16] = {0xfe, 0xff, 0xe9, 0x92, 0x86, 0x65, 0x73, 0x1c,
+                                      0x6d, 0x6a, 0x8f, 0x94, 0x67, 0x30, 0x83, 0x08};
+static const uint8_t iv[12] = {0xca, 0xfe, 0xba, 0xbe, 0xfa, 0xce,
+                               0xdb, 0xad, 0xde, 0xca, 0xf8, 0x88};
+static const uint8_t aad[20] = {0xfe, 0xed, 0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xfe, 0xed,
+                                0xfa, 0xce, 0xde, 0xad, 0xbe, 0xef, 0xab, 0xad, 0xda, 0xd2};
+static const uint8_t text[60] = {
+    0xd9, 0x31, 0x32, 0x25, 0xf8, 0x84, 0x06, 0xe5, 0xa5, 0x59, 0x09, 0xc5, 0xaf, 0xf5, 0x26,
+    0x9a, 0x86, 0xa7, 0xa9, 0x53, 0x15, 0x34, 0xf7, 0xda, 0x2e, 0x4c, 0x30, 0x3d, 0x8a, 0x31,
+    0x8a, 0x72, 0x1c, 0x3c, 0x0c, 0x95, 0x95, 0x68, 0x09, 0x53, 0x2f, 0xcf, 0x0e, 0x24, 0x49,
+    0xa6, 0xb5, 0x25, 0xb1, 0x6a, 0xed, 0xf5, 0xaa, 0x0d, 0xe6, 0x57, 0xba, 0x63, 0x7b, 0x39};
+static const uint8_t sealed[60] = {
+    0x42, 0x83, 0x1e, 0xc2, 0x21, 0x77, 0x74, 0x24, 0x4b, 0x72, 0x21, 0xb7, 0x84, 0xd0, 0xd4,
+    0x9c, 0xe3, 0xaa, 0x21, 0x2f, 0x2c, 0x02, 0xa4, 0xe0, 0x35, 0xc1, 0x7e, 0x23, 0x29, 0xac,
+    0xa1, 0x2e, 0x21, 0xd5, 0x14, 0xb2, 0x54, 0x66, 0x93, 0x1c, 0x7d, 0x8f, 0x6a, 0x5a, 0xac,
+    0x84, 0xaa, 0x05, 0x1b, 0xa3, 0x0b, 0x39, 0x6a, 0x0a, 0xac, 0x97, 0x3d, 0x58, 0xe0, 0x91};
+static const uint8_t tag[16] = {0x5b, 0xc9, 0x4f, 0xbc, 0x32, 0x21, 0xa5, 0xdb,
+                                0x94, 0xfa, 0xe9, 0x5a, 0xe7, 0x12, 0x1a, 0x47};
+
+enum { LONG = (1 << 20) + 5 };
+
+int main(void)
+{
+    struct ghashgen_gcm_key key;
+    struct ghashgen_pool_gcm_key parts;
+    uint8_t out[sizeof text], found[16], expected[16];
+    uint8_t *in = malloc(LONG), *one = malloc(LONG), *several = malloc(LONG);
+    struct ghashgen_pool *pool = ghashgen_pool_create(3);
+
+    if (!in || !one || !several)
+        return 1;
+    if (!ghashgen_gcm_key_init(&key, GHASHGEN_GCM_BULK, key_bytes, sizeof key_bytes))
+        return 77;
+    if (!ghashgen_pool_gcm_key_of(&parts, &key))
+        return 2;
+    if (ghashgen_gcm_key_seal(&key, iv, sizeof iv, aad, sizeof aad, text, sizeof text, out, found) ||
+        memcmp(out, sealed, sizeof sealed) || memcmp(found, tag, sizeof tag))
+        return 3;
+    ghashgen_pool_limits(pool, 64, GHASHGEN_POOL_SPIN_NS);
+    memset(out, 0, sizeof out);
+    if (ghashgen_pool_seal(pool, &parts, iv, sizeof iv, aad, sizeof aad, text, sizeof text, out,
+                           found) ||
+        memcmp(out, sealed, sizeof sealed) || memcmp(found, tag, sizeof tag))
+        return 4;
+    for (size_t i = 0; i < LONG; i++)
+        in[i] = (uint8_t)(i * i >> 3);
+    if (ghashgen_gcm_key_seal(&key, iv, sizeof iv, aad, sizeof aad, in, LONG, one, expected) ||
+        ghashgen_pool_seal(pool, &parts, iv, sizeof iv, aad, sizeof aad, in, LONG, several, found) ||
+        memcmp(one, several, LONG) || memcmp(expected, found, sizeof found))
+        return 5;
+    if (ghashgen_pool_open(pool, &parts, iv, sizeof iv, aad, sizeof aad, one, LONG, one, found,
+                           sizeof found) ||
+        memcmp(one, in, LONG))
+        return 6;
+    found[15] ^= 1;
+    if (ghashgen_pool_open(pool, &parts, iv, sizeof iv, aad, sizeof aad, several, LONG, several,
+                           found, sizeof found) != 1)
+        return 7;
+    ghashgen_pool_destroy(pool);
+    ghashgen_pool_gcm_key_wipe(&parts);
+    ghashgen_gcm_key_wipe(&key);
+    free(in);
+    free(one);
+    free(several);
+    return 0;
+}
