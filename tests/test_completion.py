@@ -48,7 +48,7 @@ def test_other_choices() -> None:
     assert completions("bench", "--peer", "openssl_e") == ["openssl_evp"]
     assert completions("attack", "--part", "mu") == ["mutants"]
     assert completions("compare", "sol") == ["solaris"]
-    assert completions("model", "--uarch", "zen") == ["zen4"]
+    assert completions("model", "--uarch", "zen") == ["zen4", "zen5"]
 
 
 def test_an_option_that_a_verb_lacks_has_no_values() -> None:

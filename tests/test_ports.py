@@ -165,6 +165,7 @@ def test_skylake_lacks_what_wide_kernels_need() -> None:
         "sapphirerapids": (),
         "skylake-avx512": ("GFNI", "VPCLMULQDQ"),
         "zen4": (),
+        "zen5": (),
     }
 
 

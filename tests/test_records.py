@@ -45,7 +45,8 @@ def measured(sizes: tuple[int, ...] = (16, 1024)) -> Results:
         ("cpu family 6, model 85, stepping 4", "Skylake server", "skylake-avx512"),
         ("cpu family 6, model 85, stepping 7", "Cascade Lake", "skylake-avx512"),
         ("cpu family 25, model 17, stepping 1", "Zen 4", "zen4"),
-        ("cpu family 26, model 2, stepping 1", "Zen 5", ""),
+        ("cpu family 26, model 2, stepping 1", "Zen 5", "zen5"),
+        ("cpu family 26, model 36, stepping 0", "Zen 5", ""),
     ],
 )
 def test_a_core_is_known_by_family_model_and_stepping(place: str, title: str, uarch: str) -> None:

@@ -39,10 +39,12 @@ CORES = (
     Core("Zen 3", 25, range(0x20, 0x60)),
     Core("Zen 4", 25, range(0x60, 0x80), uarch="zen4"),
     Core("Zen 4", 25, range(0xA0, 0xB0), uarch="zen4"),
-    Core("Zen 5", 26, range(0x80)),
+    Core("Zen 5", 26, range(0x20), uarch="zen5"),
+    Core("Zen 5", 26, range(0x20, 0x80)),
 )
 """Cores by CPUID. Sources: Linux, arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c
-(ranges of models), Intel's specification updates (steppings of model 85)."""
+(ranges of models), Intel's specification updates (steppings of model 85). Zen 5's table is of the
+servers' core, models below 0x20: some of the others have vector pipes of 256 bits."""
 
 
 def core_of(cpu: str) -> Core | None:
