@@ -13,14 +13,24 @@ from click.testing import CliRunner
 from ghashgen.arch.registry import uarch, uarches
 from ghashgen.arch.x86_64 import ARCH
 from ghashgen.cli.verbs import model as command
-from ghashgen.cli.verbs.options import build_folder, default_out
 from ghashgen.cost.bound import histogram_bound
 from ghashgen.cost.histogram import histogram
-from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.kernels.families import families
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of
-from ghashgen.kernels.target import target
-from ghashgen.lab.model.page import GAP, MARKERS, PAGE, cells, markdown, matched, notes, ports_name
+from ghashgen.lab.model.page import (
+    GAP,
+    MARKERS,
+    PAGE,
+    by_topic,
+    cells,
+    markdown,
+    matched,
+    notes,
+    ports_name,
+    wanted_cells,
+)
 from ghashgen.lab.model.peers import peers
 from ghashgen.lab.model.rows import (
     LABEL,
@@ -31,20 +41,21 @@ from ghashgen.lab.model.rows import (
     checks,
     compare,
     match,
-    ours,
-    theirs,
+    topic,
+    wanted,
 )
 from ghashgen.lab.summary import block_of, replaced
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
-from ghashgen.records.records import FOLDER, Record, load_records
-from ghashgen.run.built import build
+from ghashgen.records.goals import parse
+from ghashgen.records.records import Record
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
 
 def loop(name: str, forms: dict[str, int], blocks: int = 1, source: str = "avx2") -> Loop:
     body = replace(histogram(ARCH.decoder, []), forms=forms)
-    return Loop(name, source, source.startswith("avx"), blocks, ("VPCLMULQDQ", "AVX"), body)
+    own = source.startswith("avx")
+    return Loop(name, topic("hash"), source, own, blocks, ("VPCLMULQDQ", "AVX"), body)
 
 
 def test_of_ours_the_lowest_bound_of_each_isa_and_size_is_taken_and_every_peer() -> None:
@@ -120,16 +131,18 @@ def test_bounds_stand_beside_measurements_only_where_a_table_fits() -> None:
 def shown() -> tuple[str, Comparison]:
     """The page's block, and what the kernels that it names give now."""
     block = block_of((project_root() / PAGE).read_text(encoding="utf-8"), MARKERS, PAGE)
-    known = {kernel.name for kernel in catalogue()}
-    names = set(re.findall(r"\| (ghash_\w+) \|", block))
-    names &= known
-    assert names
-    where = target("sysv")
-    kernels = choose_of(Kernel, Choice(name=tuple(sorted(names))))
-    own = ours(build(kernels, where, default_out(), build_folder("obj")), where)
-    beside = checks(own, peers(), load_records(project_root() / FOLDER))
-    loops = (*own, *theirs(peers()))
-    return block, Comparison(compare(loops), match(loops), beside)
+    known = _named(Kernel) | _named(GcmKernel)
+    names = set(re.findall(r"\| (ghash_\w+|gcm\w+) \|", block)) & known
+    kernels = [
+        kernel
+        for kind in (Kernel, GcmKernel)
+        for kernel in choose_of(kind, Choice(name=tuple(sorted(names & _named(kind)))))
+    ]
+    return block, command.comparison_of(kernels)
+
+
+def _named(kind: type[Kernel] | type[GcmKernel]) -> set[str]:
+    return {kernel.name for kernel in families()[kind.family].catalogue()}
 
 
 def test_the_page_holds_what_its_kernels_and_peers_give_now(
@@ -151,6 +164,40 @@ def test_every_figure_is_called_a_model(shown: tuple[str, Comparison]) -> None:
     json.dumps(whole)
 
 
+def test_loops_of_another_topic_are_neither_ranked_nor_matched_together() -> None:
+    product = "vpclmulqdq y,y,y,i8"
+    hashing, peer = loop("hashing", {product: 6}), loop("peer", {product: 9}, 1, "Toy 1")
+    sealing = replace(loop("sealing", {product: 2}), topic=topic("gcm", 128))
+    rows = compare([hashing, sealing, peer])["sapphirerapids"]
+    assert [row.loop.name for row in rows] == ["sealing", "hashing", "peer"]
+    assert list(by_topic(rows)) == [topic("hash"), topic("gcm", 128)]
+    (found,) = match([hashing, sealing, peer])["sapphirerapids"]
+    assert found.ours.loop.name == "hashing"
+
+
+def test_a_goal_stands_beside_the_lowest_bound_of_its_core_and_key() -> None:
+    goals = """
+[[goals]]
+features = ["vaes"]
+core = "Zen 4"
+[[goals.goal]]
+sizes = [1024, 16384]
+keys = [128, 256]
+per_byte = { 128 = 0.5 }
+within = 0.02
+"""
+    own = [
+        replace(loop("sealing", {"vaesenc x,x,x": 16}), topic=topic("gcm", 128)),
+        replace(loop("longer", {"vaesenc x,x,x": 32}), topic=topic("gcm", 128)),
+        replace(loop("other_key", {"vaesenc x,x,x": 8}), topic=topic("gcm", 256)),
+        loop("hashing", {"vaesenc x,x,x": 2}),
+    ]
+    ((name, (one,)),) = wanted(compare(own), {"gcm": parse(goals, "toy.toml")}).items()
+    assert (name, one.row.loop.name, one.goal) == ("zen4", "sealing", 0.5)
+    assert one.quotient == pytest.approx(0.5 * 1.02 / (8 / 16))
+    assert wanted_cells(one)[1:] == ("0.500 + 2%", "sealing", "0.500", "FP0 FP1", "1.02")
+
+
 def invoke(*words: str) -> tuple[int, str]:
     result = CliRunner().invoke(command.COMMAND, words)
     refused = isinstance(result.exception, GhashgenError)
@@ -160,7 +207,8 @@ def invoke(*words: str) -> tuple[int, str]:
 def test_the_command_writes_checks_and_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "OURS", Choice(name=("ghash_avx512_k_clmul1_x16",)))
+    one = ((Kernel, Choice(name=("ghash_avx512_k_clmul1_x16",))),)
+    monkeypatch.setattr(command, "OURS", one)
     monkeypatch.setattr(command, "project_root", lambda: tmp_path)
     page = tmp_path / PAGE
     page.parent.mkdir()

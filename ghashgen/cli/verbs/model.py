@@ -1,6 +1,7 @@
 """ghashgen model: our group loops beside peers' published ones, by the port tables alone."""
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,14 +17,39 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.cli.verbs.summary import read_page
 from ghashgen.cost.count import count, read, toml
+from ghashgen.kernels.core import Point
+from ghashgen.kernels.families import families
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
-from ghashgen.lab.model.page import COLUMNS, MARKERS, MATCHED, PAGE, cells, markdown, matched, notes
+from ghashgen.lab.model.page import (
+    COLUMNS,
+    MARKERS,
+    MATCHED,
+    PAGE,
+    WANTED,
+    by_topic,
+    cells,
+    markdown,
+    matched,
+    notes,
+    wanted_cells,
+)
 from ghashgen.lab.model.peers import Recount, peers, recount
-from ghashgen.lab.model.rows import LABEL, Comparison, checks, compare, match, ours, theirs
+from ghashgen.lab.model.rows import (
+    LABEL,
+    Comparison,
+    checks,
+    compare,
+    match,
+    ours,
+    theirs,
+    wanted,
+)
 from ghashgen.lab.summary import block_of, replaced
-from ghashgen.records.records import FOLDER, load_records
+from ghashgen.records.goals import load_goals
+from ghashgen.records.records import folder_of, load_records
 from ghashgen.run.built import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -33,8 +59,11 @@ from ghashgen.support.tables import Table, say, show
 SPARE = ("uops by port", "memory", "load", "other")
 """Columns that a narrow terminal does without: the bound and what binds it stay."""
 
-OURS = Choice(op=("ghash",), wipe=(False,))
-"""The kernels that may stand for ours."""
+OURS: tuple[tuple[type[Kernel] | type[GcmKernel], Choice], ...] = (
+    (Kernel, Choice(op=("ghash",), wipe=(False,))),
+    (GcmKernel, Choice(wipe=(False,))),
+)
+"""The kernels that may stand for ours, of each family that has a loop."""
 
 
 @click.command("model")
@@ -99,13 +128,21 @@ def COMMAND(
 
 
 def _gather() -> Comparison:
-    kernels, where = choose_of(Kernel, OURS), target("sysv")
+    return comparison_of([kernel for kind, own in OURS for kernel in choose_of(kind, own)])
+
+
+def comparison_of(kernels: Sequence[Point]) -> Comparison:
+    """Return these kernels beside every stored peer, record and goal."""
+    where, stored = target("sysv"), peers()
     with progress("model", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
-    own, stored = ours(built, where), peers()
-    beside = checks(own, stored, load_records(project_root() / FOLDER))
+    own = ours(built, where)
+    folders = {name: project_root() / folder_of(name) for name in families()}
+    records = [record for folder in folders.values() for record in load_records(folder)]
+    goals = {name: load_goals(folder) for name, folder in folders.items()}
     loops = (*own, *theirs(stored))
-    return Comparison(compare(loops), match(loops), beside)
+    rows = compare(loops)
+    return Comparison(rows, match(loops), checks(own, stored, records), wanted(rows, goals))
 
 
 def _page(comparison: Comparison, write: bool) -> str:
@@ -121,7 +158,7 @@ def _page(comparison: Comparison, write: bool) -> str:
 def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
     if as_json:
         whole = comparison.as_json()
-        for part in ("uarches", "like_with_like"):
+        for part in ("uarches", "like_with_like", "goals"):
             whole[part] = {name: rows for name, rows in whole[part].items() if name in names}
         print_json(whole)
         return
@@ -129,15 +166,22 @@ def _show(comparison: Comparison, names: set[str], as_json: bool) -> None:
     for name, loops in comparison.rows.items():
         if name not in names:
             continue
-        title = f"{uarches()[name].title}: {LABEL}; counts per block, bounds in cycles per byte"
-        cpu = {"CPU": name, "figures": LABEL}
-        counts = tuple(map(cells, loops))
-        tables.append(Table(title, COLUMNS, counts, spare=SPARE, prose="uops by port", each=cpu))
+        core, cpu = uarches()[name].title, {"CPU": name, "figures": LABEL}
+        for about, own in by_topic(loops).items():
+            title = f"{about} on {core}: {LABEL}; counts per block, bounds in cycles per byte"
+            each = {"topic": about, **cpu}
+            counts = tuple(map(cells, own))
+            tables.append(
+                Table(title, COLUMNS, counts, spare=SPARE, prose="uops by port", each=each)
+            )
         said += [f"{name}: {line}" for line in notes(loops)]
-        beside = f"Peers beside ours on {uarches()[name].title}: {LABEL}"
+        beside = f"Peers beside ours on {core}: {LABEL}"
         tables.append(
             Table(beside, MATCHED, tuple(map(matched, comparison.matches[name])), each=cpu)
         )
+        if goals := comparison.wanted.get(name):
+            title = f"Goals of long messages on {core}: {LABEL}"
+            tables.append(Table(title, WANTED, tuple(map(wanted_cells, goals)), each=cpu))
     columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
     for machine, found in comparison.checks.items():
         rows = tuple(

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from ghashgen.arch.registry import uarches
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.lab.model.peers import Peer
-from ghashgen.lab.model.rows import LABEL, Comparison, Match, Row
+from ghashgen.lab.model.rows import LABEL, Comparison, Match, Row, Wanted
+from ghashgen.lab.report.topics import TOPICS
 from ghashgen.lab.standing import markdown_table
 
 PAGE = "docs/model.md"
@@ -97,6 +98,32 @@ def matched(match: Match) -> tuple[str, ...]:
     return (*_side(match.peer), *_side(match.ours), f"{match.quotient:.2f}")
 
 
+WANTED = ("goal", ">cycles per byte", "lowest of ours", ">bound", "bound by", ">goal by bound")
+"""The columns of `wanted_cells`; bounds in cycles per byte."""
+
+
+def wanted_cells(wanted: Wanted) -> tuple[str, ...]:
+    """Return the cells of a goal beside the lowest bound of ours."""
+    row = wanted.row
+    within = f" + {wanted.within:.0%}" if wanted.within else ""
+    return (
+        *(f"{row.loop.topic}, {wanted.core}", f"{wanted.goal:.3f}{within}", row.loop.name),
+        *(f"{row.cycles_per_byte:.3f}", row.binds, f"{wanted.quotient:.2f}"),
+    )
+
+
+def by_topic(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
+    """Return rows by what their loops are compared with, in the order of families and keys."""
+    rows = tuple(rows)
+    every = sorted({row.loop.topic for row in rows}, key=_place)
+    return {about: tuple(row for row in rows if row.loop.topic == about) for about in every}
+
+
+def _place(about: str) -> tuple[int, str]:
+    titles = [each.title for each in TOPICS.values()]
+    return next(at for at, title in enumerate(titles) if about.startswith(title)), about
+
+
 def _side(row: Row) -> tuple[str, str, str]:
     return row.loop.name, str(row.loop.blocks), f"{row.cycles_per_byte:.3f}"
 
@@ -106,9 +133,14 @@ def markdown(comparison: Comparison, peers: Iterable[Peer]) -> str:
     parts = []
     for name, rows in comparison.rows.items():
         parts.append(f"### {uarches()[name].title}: {LABEL}")
-        parts.append(markdown_table(COLUMNS, map(cells, rows)))
+        for about, own in by_topic(rows).items():
+            parts.append(f"{about}:")
+            parts.append(markdown_table(COLUMNS, map(cells, own)))
         parts.append("\n".join(f"- {note}" for note in notes(rows)))
-        parts.append(markdown_table(MATCHED, map(matched, comparison.matches[name])))
+        if found := comparison.matches[name]:
+            parts.append(markdown_table(MATCHED, map(matched, found)))
+        if goals := comparison.wanted.get(name):
+            parts.append(markdown_table(WANTED, map(wanted_cells, goals)))
     for title, checks in comparison.checks.items():
         parts.append(f"### Model beside measurement: {title}")
         columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")

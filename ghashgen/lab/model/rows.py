@@ -1,8 +1,9 @@
 """Our group loops and peers' main loops through the same port tables: model, not measurement.
 
-Of ours, the rule takes for each CPU, each instruction set and each number of blocks the GHASH
-kernel of the catalogue with the lowest bound; of several, the one with fewer instructions, then the
-first by name. A CPU that has VPCLMULQDQ is shown only loops that use it, another what it can run.
+Loops are compared with those of their own topic: a family, and where it has keys one size of these.
+Of ours, the rule takes for each CPU, topic, instruction set and number of blocks the kernel of the
+catalogue with the lowest bound; of several, the one with fewer instructions, then the first by
+name. A CPU that has VPCLMULQDQ is shown only loops that use it, another what it can run.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,11 +18,14 @@ from ghashgen.cost.audit import loop as group_loop
 from ghashgen.cost.bound import Bound, histogram_bound
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.cost.histogram import Histogram, histogram
-from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.kernels.core import Keyed, Point
+from ghashgen.kernels.families import DEFAULT, family_of
 from ghashgen.kernels.target import Target
 from ghashgen.lab.model.peers import Peer
+from ghashgen.lab.report.topics import TOPICS
 from ghashgen.records.core import Cell, Results
-from ghashgen.records.cpus import core_of
+from ghashgen.records.cpus import CORES, core_of
+from ghashgen.records.goals import Book
 from ghashgen.records.levels import level_of
 from ghashgen.records.records import Record
 from ghashgen.run.built import Built
@@ -39,12 +43,24 @@ LONG = 4096
 """Bytes of a message from which the main loop is nearly all of the time."""
 
 
+MODES = ("throughput", "seal")
+"""How messages were measured that bounds are set beside: back to back, each family its own way."""
+
+
+def topic(family: str, key: int = 0) -> str:
+    """Return what loops are compared with each other: those of a family, and of a size of key."""
+    title = TOPICS[family].title
+    return f"{title}, key of {key} bits" if key else title
+
+
 @dataclass(frozen=True)
 class Loop:
     """A main loop, ours or a peer's."""
 
     name: str
     """Of the kernel, or of the peer in peers.toml."""
+    topic: str
+    """See `topic`."""
     source: str
     """The project and its version, or the instruction set of ours."""
     ours: bool
@@ -74,6 +90,7 @@ class Row:
         return {
             "is": LABEL,
             "kernel": loop.name,
+            "topic": loop.topic,
             "source": loop.source,
             "ours": loop.ours,
             "blocks": loop.blocks,
@@ -141,6 +158,38 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """A goal of long messages on a core, beside the lowest bound of ours there."""
+
+    row: Row
+    core: str
+    """The core that the goal is of."""
+    goal: float
+    """Cycles per byte, at most."""
+    within: float
+    """How far above it they may be, as a part of it."""
+
+    @property
+    def quotient(self) -> float:
+        """The goal and what it allows, by the bound: below 1, no order of this loop reaches it."""
+        return self.goal * (1 + self.within) / self.row.cycles_per_byte
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the goal and the bound, in cycles per byte."""
+        return {
+            "is": LABEL,
+            "core": self.core,
+            "kernel": self.row.loop.name,
+            "topic": self.row.loop.topic,
+            "bound_cycles_per_byte": self.row.cycles_per_byte,
+            "bound_by": self.row.binds,
+            "goal_cycles_per_byte": self.goal,
+            "within": self.within,
+            "goal_by_bound": self.quotient,
+        }
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Everything that is shown."""
 
@@ -150,6 +199,8 @@ class Comparison:
     """By microarchitecture."""
     checks: Mapping[str, tuple[Check, ...]]
     """By the title of each CPU that was measured and that a table describes."""
+    wanted: Mapping[str, tuple[Wanted, ...]]
+    """Goals of long messages beside the lowest bounds, by microarchitecture."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison."""
@@ -162,6 +213,9 @@ class Comparison:
             },
             "model_beside_measurement": {
                 title: [check.as_json() for check in found] for title, found in self.checks.items()
+            },
+            "goals": {
+                name: [wanted.as_json() for wanted in found] for name, found in self.wanted.items()
             },
         }
 
@@ -176,23 +230,35 @@ def binds(bound: Bound, uarch: Uarch) -> str:
     return f"loads ({names})" if set(bound.busiest) <= loads else names
 
 
-def ours(built: Iterable[Built[Kernel]], where: Target) -> tuple[Loop, ...]:
-    """Return the group loops of assembled kernels."""
+def ours(built: Iterable[Built[Point]], where: Target) -> tuple[Loop, ...]:
+    """Return the group loops of assembled kernels, of families that have one."""
     out = []
     for item in built:
-        update = f"{where.symbol(item.kernel.name)}_update"
-        code = read_object(item.obj.read_bytes())
-        body, decoder, kernel = group_loop(code, update), code.decoder, item.kernel
-        needs, counts = decoder.needs(body), histogram(decoder, body)
-        out.append(Loop(kernel.name, kernel.isa, True, kernel.blocks, needs, counts))
+        kernel, code = item.kernel, read_object(item.obj.read_bytes())
+        function = f"{where.symbol(kernel.name)}_{family_of(kernel).loop}"
+        body, decoder = group_loop(code, function), code.decoder
+        out.append(
+            Loop(
+                name=kernel.name,
+                topic=topic(
+                    kernel.family, 8 * kernel.key_bytes if isinstance(kernel, Keyed) else 0
+                ),
+                source=kernel.instruction_set.name,
+                ours=True,
+                blocks=kernel.blocks,
+                features=decoder.needs(body),
+                body=histogram(decoder, body),
+            )
+        )
     return tuple(out)
 
 
 def theirs(peers: Iterable[Peer]) -> tuple[Loop, ...]:
-    """Return stored loops of peers."""
+    """Return stored loops of peers, which hash and do nothing else."""
     return tuple(
         Loop(
             peer.name,
+            topic(DEFAULT),
             f"{peer.project} {peer.version}",
             False,
             peer.loop.blocks,
@@ -214,10 +280,10 @@ def _order(row: Row) -> tuple[float, float, str]:
 
 
 def _best(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield every peer's row, and of ours the best of each instruction set and group size."""
-    found: dict[tuple[str, int], Row] = {}
+    """Yield every peer's row, and of ours the best of each topic, set and group size."""
+    found: dict[tuple[str, str, int], Row] = {}
     for row in rows:
-        key = row.loop.source, row.loop.blocks
+        key = row.loop.topic, row.loop.source, row.loop.blocks
         if not row.loop.ours:
             yield row
         elif key not in found or _order(row) < _order(found[key]):
@@ -256,7 +322,8 @@ def _all(loops: Iterable[Loop], uarch: Uarch) -> Iterator[Row]:
 
 def _like(ours: Loop, peer: Loop) -> bool:
     later = level_of(ours.features) > level_of(peer.features)
-    return ours.ours and ours.blocks <= peer.blocks and not later
+    same = ours.topic == peer.topic
+    return ours.ours and same and ours.blocks <= peer.blocks and not later
 
 
 def _matches(rows: Sequence[Row]) -> Iterator[Match]:
@@ -275,7 +342,7 @@ def checks(
     """
     known = {loop.name: loop for loop in loops}
     by_bench = dict(zip((peer.bench for peer in peers), theirs(peers), strict=True))
-    out: dict[str, tuple[Check, ...]] = {}
+    out: dict[str, list[Check]] = {}
     for record in records:
         core = core_of(record.results.machine.cpu)
         if core is None or not core.uarch:
@@ -286,14 +353,46 @@ def checks(
             for cell in _long(record.results)
             if (loop := known.get(cell.name) or by_bench.get(cell.name)) is not None
         ]
-        out[record.title] = tuple(sorted(found, key=lambda check: (check.name, check.size)))
+        out.setdefault(record.title, []).extend(found)
+    return {
+        title: tuple(sorted(found, key=lambda check: (check.name, check.size)))
+        for title, found in out.items()
+    }
+
+
+def wanted(
+    rows: Mapping[str, Sequence[Row]], goals: Mapping[str, Book]
+) -> dict[str, tuple[Wanted, ...]]:
+    """Return the goals of the longest messages beside the lowest bounds of ours.
+
+    `rows` are those of `compare`, `goals` by family. Of one core only goals in cycles count here.
+    """
+    tables = {core.title: core.uarch for core in CORES if core.uarch}
+    out: dict[str, tuple[Wanted, ...]] = {}
+    for family, book in goals.items():
+        for kind in book.kinds:
+            longest = {goal.key: goal for goal in kind.each if goal.per_byte is not None}
+            name = tables.get(kind.core, "")
+            found = [
+                Wanted(row, kind.core, goal.per_byte, goal.within)
+                for key, goal in longest.items()
+                if goal.per_byte is not None
+                if (row := _lowest(rows.get(name, ()), topic(family, key))) is not None
+            ]
+            if found:
+                out[name] = (*out.get(name, ()), *found)
     return out
+
+
+def _lowest(rows: Iterable[Row], about: str) -> Row | None:
+    return next((row for row in rows if row.loop.ours and row.loop.topic == about), None)
 
 
 def _long(results: Results) -> Iterator[Cell]:
     """Yield the measurements of long messages: of each size the best kernel, and every peer."""
     for mode, size in results.rows():
-        if mode == "throughput" and size >= LONG:
-            if kernel := results.fastest_kernel(size, mode):
-                yield kernel
-            yield from results.of_kind(("peer",), size, mode)
+        if mode in MODES and size >= LONG:
+            for key in results.keys:
+                if kernel := results.fastest_kernel(size, mode, key):
+                    yield kernel
+                yield from results.of_kind(("peer",), size, mode, key)

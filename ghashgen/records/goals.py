@@ -1,0 +1,168 @@
+"""Goals: what kernels of a family are meant to reach, CPU by CPU, held beside its records.
+
+The file is `goals.toml` in the folder of the records; a family without one has no goals.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec import Struct
+
+from ghashgen.support.documents import Document
+
+NAME = "goals.toml"
+"""The file, in the folder of a family's records."""
+
+
+class _Goal(Struct, frozen=True, forbid_unknown_fields=True):
+    sizes: tuple[int, ...]
+    keys: tuple[int, ...]
+    ratio: float | None = None
+    cycles: dict[str, float] = {}
+    per_byte: dict[str, float] = {}
+    chained: dict[str, float] = {}
+    within: float = 0.0
+
+
+class _Goals(Struct, frozen=True, forbid_unknown_fields=True):
+    features: tuple[str, ...]
+    core: str
+    goal: tuple[_Goal, ...]
+
+
+class _Remark(Struct, frozen=True, forbid_unknown_fields=True):
+    core: str
+    sizes: tuple[int, ...]
+    said: str
+    keys: tuple[int, ...] = ()
+
+
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    goals: tuple[_Goals, ...] = ()
+    remark: tuple[_Remark, ...] = ()
+
+
+_FILE = Document(_File, "holds no goals", "mend it")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is wanted of messages of one size under keys of one size."""
+
+    size: int
+    """Bytes of a message."""
+    key: int
+    """Bits of AES's key."""
+    ratio: float | None
+    """The best peer's time by the kernel's, at least, of messages back to back."""
+    cycles: float | None
+    """Core cycles of a message on `Goals.core`, at most."""
+    chained: float | None
+    """The same of a message that waits for the tag of the one before."""
+    within: float
+    """How far above `cycles` they may be, as a part of it."""
+
+    @property
+    def per_byte(self) -> float | None:
+        """`cycles` of a byte."""
+        return None if self.cycles is None else self.cycles / self.size
+
+
+@dataclass(frozen=True)
+class Goals:
+    """Those of one kind of CPU."""
+
+    features: tuple[str, ...]
+    """What a CPU of this kind has, as records name features."""
+    core: str
+    """The core that figures in cycles are of."""
+    each: tuple[Goal, ...]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What was found where a core misses goals."""
+
+    core: str
+    sizes: tuple[int, ...]
+    keys: tuple[int, ...]
+    """() for every size of key."""
+    said: str
+    """Without a capital and a full stop."""
+
+    def about(self, core: str, goal: Goal) -> bool:
+        """Whether it is about this goal on this core."""
+        mine = not self.keys or goal.key in self.keys
+        return mine and self.core == core and goal.size in self.sizes
+
+
+@dataclass(frozen=True)
+class Book:
+    """The goals of a family."""
+
+    kinds: tuple[Goals, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+    def of(self, features: Iterable[str]) -> Goals | None:
+        """Return the goals of a CPU with these features: of kinds that fit, the most special."""
+        has = frozenset(features)
+        fitting = [kind for kind in self.kinds if has.issuperset(kind.features)]
+        return max(fitting, key=lambda kind: len(kind.features), default=None)
+
+
+def _figure(figures: Mapping[str, float], key: int, times: int = 1) -> float | None:
+    found = figures.get(str(key))
+    return None if found is None else found * times
+
+
+def _each(goals: _Goals) -> Iterable[Goal]:
+    for goal in goals.goal:
+        for key in goal.keys:
+            for size in goal.sizes:
+                cycles = _figure(goal.cycles, key)
+                yield Goal(
+                    size=size,
+                    key=key,
+                    ratio=goal.ratio,
+                    cycles=_figure(goal.per_byte, key, size) if cycles is None else cycles,
+                    chained=_figure(goal.chained, key),
+                    within=goal.within,
+                )
+
+
+def parse(text: str | bytes, where: str) -> Book:
+    """Parse goals; `where` names the file in refusals.
+
+    Raises:
+        GhashgenError: the text is no TOML, a key is missing or unknown, a value is of another type,
+            one size and key has two goals, or a figure is of a key that a goal is not about.
+    """
+    body = _FILE.parse(text, where, toml=True)
+    kinds = []
+    for goals in body.goals:
+        kind = Goals(goals.features, goals.core, tuple(sorted(_each(goals), key=_place)))
+        places = [_place(goal) for goal in kind.each]
+        if len(set(places)) != len(places):
+            raise _FILE.refuse(where, f"{goals.core}: two goals of one size and key")
+        for goal in goals.goal:
+            named = {*goal.cycles, *goal.per_byte, *goal.chained}
+            if strange := sorted(named - set(map(str, goal.keys))):
+                raise _FILE.refuse(where, f"{goals.core}: cycles of the key {strange[0]}")
+        kinds.append(kind)
+    remarks = (Remark(r.core, r.sizes, r.keys, " ".join(r.said.split())) for r in body.remark)
+    return Book(tuple(kinds), tuple(remarks))
+
+
+def _place(goal: Goal) -> tuple[int, int]:
+    return goal.key, goal.size
+
+
+def load_goals(folder: Path) -> Book:
+    """Return the goals that lie in a folder of records; none where there is no such file.
+
+    Raises:
+        GhashgenError: as `parse`, or the file cannot be read.
+    """
+    path = folder / NAME
+    return parse(_FILE.content_of(path), str(path)) if path.exists() else Book()
