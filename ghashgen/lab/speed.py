@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.standing import (
     GCM_COLUMNS,
     LONG_COLUMNS,
@@ -17,6 +18,7 @@ from ghashgen.lab.standing import (
     short_rows,
     wrapped,
 )
+from ghashgen.records.goals import Book
 from ghashgen.records.records import METHOD, Record
 
 
@@ -51,8 +53,8 @@ def speed_parts(record: Record) -> Iterable[str]:
     yield from _rest(record)
 
 
-def gcm_parts(record: Record) -> Iterable[str]:
-    """Yield what it says of AES-GCM."""
+def gcm_parts(record: Record, goals: Book) -> Iterable[str]:
+    """Yield what it says of AES-GCM, and which goals are reached there."""
     yield f"## Speed of AES-GCM on {record.title}"
     yield _measured_on(record)
     yield wrapped(
@@ -69,6 +71,7 @@ def gcm_parts(record: Record) -> Iterable[str]:
         )
         yield markdown_table(PIECES_COLUMNS, pieces)
     yield from _rest(record)
+    yield from goal_parts(record, goals)
 
 
 def _measured_on(record: Record) -> str:

@@ -3,7 +3,7 @@
 Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
 output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
 from PROOFS.json beside the kernels, the trusted base from the sources (`ghashgen.check.trusted`),
-speed from the records in docs/bench (`ghashgen.lab.speed`).
+speed from the records in docs/bench (`ghashgen.lab.speed`), beside the goals that lie with them.
 """
 
 from collections import Counter
@@ -23,6 +23,7 @@ from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.speed import gcm_parts, short_gcm_speed, short_speed, speed_parts
 from ghashgen.lab.standing import markdown_table, wrapped
+from ghashgen.records.goals import Book, load_goals
 from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
@@ -121,6 +122,8 @@ class Summary:
     """One for each CPU measured."""
     messages: tuple[Record, ...]
     """The same of AES-GCM."""
+    goals: Book
+    """What AES-GCM is meant to reach."""
 
 
 def gather(root: Path) -> Summary:
@@ -143,6 +146,7 @@ def gather(root: Path) -> Summary:
         second=second_line(),
         records=load_records(root / FOLDER),
         messages=load_records(root / AES_GCM.folder),
+        goals=load_goals(root / AES_GCM.folder),
     )
 
 
@@ -225,7 +229,7 @@ def blocks(summary: Summary) -> dict[str, str]:
         _costs_text(summary.costs),
         _singles_text(summary.singles),
         *(part for record in summary.records for part in speed_parts(record)),
-        *(part for record in summary.messages for part in gcm_parts(record)),
+        *(part for record in summary.messages for part in gcm_parts(record, summary.goals)),
     ]
     return {
         page: "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,156 @@
+"""Goals beside what was measured: read, chosen by CPU, reached or missed, and remarked upon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from ghashgen.lab.reached import REACHED, goal_parts, verdicts
+from ghashgen.records.core import Cell, Machine, Results, Run, Subject
+from ghashgen.records.goals import Book, load_goals, parse
+from ghashgen.records.records import Record, folder_of
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
+
+TEXT = """
+[[goals]]
+features = []
+core = "Cascade Lake"
+[[goals.goal]]
+sizes = [16]
+keys = [128, 256]
+ratio = 1.5
+cycles = { 128 = 50 }
+chained = { 128 = 75 }
+[[goals]]
+features = ["vaes"]
+core = "Zen 4"
+[[goals.goal]]
+sizes = [16384, 65536]
+keys = [128]
+ratio = 1.2
+per_byte = { 128 = 0.25 }
+within = 0.02
+[[remark]]
+core = "Zen 4"
+sizes = [65536]
+said = \"\"\"
+two
+lines\"\"\"
+"""
+ZEN4 = "CPU (cpu family 25, model 17, stepping 1)"
+
+
+def record(
+    cpu: str, features: tuple[str, ...], figures: dict[tuple[str, int, str], float]
+) -> Record:
+    cells = tuple(
+        Cell(name, size, mode, (Run(cycles, cycles, cycles, 9, 0),))
+        for (name, size, mode), cycles in figures.items()
+    )
+    subjects = {
+        "own": Subject("own", "kernel", key=128),
+        "peer": Subject("peer", "peer", key=128),
+    }
+    return Record("x", 1, "", Results(Machine(cpu, features, 3.0, ""), subjects, cells, {}))
+
+
+def said(book: Book, one: Record) -> list[tuple[int, str]]:
+    goals = book.of(one.results.machine.features)
+    assert goals is not None
+    return [(verdict.goal.size, verdict.said) for verdict in verdicts(one, goals)]
+
+
+def long(first: float, second: float) -> Figures:
+    return {
+        ("own", 16384, "seal"): first,
+        ("peer", 16384, "seal"): 5000,
+        ("own", 65536, "seal"): second,
+        ("peer", 65536, "seal"): 20000,
+    }
+
+
+def test_the_goals_of_a_cpu_are_those_of_the_features_that_it_has() -> None:
+    book = parse(TEXT, "toy.toml")
+    assert [book.of(has).core for has in ((), ("avx",), ("avx", "vaes"))] == [  # type: ignore[union-attr]
+        *("Cascade Lake", "Cascade Lake", "Zen 4")
+    ]
+    assert Book().of(("vaes",)) is None
+
+
+def test_ratio_and_on_its_own_core_cycles_must_be_reached() -> None:
+    book = parse(TEXT, "toy.toml")
+    # 1.25 of 1.2; 0.25 cycles per byte and 2% are 4177.92 of 16 KiB; 1.19 of 1.2.
+    one = record(ZEN4, ("vaes",), long(4000, 16807))
+    assert said(book, one) == [(16384, REACHED), (65536, "missed by 0.8%")]
+    one = record(ZEN4, ("vaes",), {**long(4200, 16000), ("peer", 16384, "seal"): 9000})
+    assert said(book, one) == [(16384, "missed by 0.5%"), (65536, REACHED)]
+    # Cycles are of no other core.
+    other = record("CPU (cpu family 26, model 2, stepping 1)", ("vaes",), long(4160, 99999))
+    assert said(book, other) == [(16384, REACHED), (65536, "missed by 83.3%")]
+
+
+def test_what_waits_for_the_tag_before_counts_too() -> None:
+    figures = {
+        ("own", 16, "seal"): 40.0,
+        ("peer", 16, "seal"): 80.0,
+        ("own", 16, "seal-latency"): 100.0,
+    }
+    one = record("CPU (cpu family 6, model 85, stepping 7)", (), figures)
+    assert said(parse(TEXT, "toy.toml"), one) == [(16, "missed by 25.0%")]
+
+
+def test_goals_in_cycles_alone_ask_nothing_of_another_core() -> None:
+    book = parse(TEXT.replace("ratio = 1.2\n", ""), "toy.toml")
+    other = record("CPU (cpu family 26, model 2, stepping 1)", ("vaes",), long(4160, 99999))
+    assert said(book, other) == [(16384, ""), (65536, "")]
+    goals = book.of(("vaes",))
+    assert goals is not None
+    assert all(math.isnan(verdict.share) for verdict in verdicts(other, goals))
+
+
+def test_the_page_counts_goals_and_remarks_on_those_missed() -> None:
+    book = parse(TEXT, "toy.toml")
+    text = "\n".join(goal_parts(record(ZEN4, ("vaes",), long(4000, 16807)), book))
+    assert "### Goals of AES-GCM on Zen 4" in text
+    assert "1 of 2 goals are reached here" in text
+    assert "At 64 KiB: two lines" in text
+    assert "meant for Zen 4 and no other" not in text
+    text = "\n".join(goal_parts(record(ZEN4, ("vaes",), long(4000, 16000)), book))
+    assert "2 of 2 goals" in text
+    assert "two lines" not in text
+    assert tuple(goal_parts(record(ZEN4, ("vaes",), {}), book)) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("sizes = [16]", "sizes = [16, 16]", "two goals of one size and key"),
+        ("cycles = { 128", "cycles = { 192", "cycles of the key 192"),
+        ("ratio = 1.5", 'ratio = "fast"', "expected float"),
+        ("ratio = 1.5", "ration = 1.5", "unknown key 'ration'"),
+        ('core = "Zen 4"\n[[goals.goal]]', "[[goals.goal]]", "lacks 'core'"),
+        ("[[goals]]", "[[goals]", "holds no goals"),
+    ],
+)
+def test_a_bad_file_is_refused_by_name(old: str, new: str, named: str) -> None:
+    assert old in TEXT
+    with pytest.raises(GhashgenError, match=named) as refusal:
+        parse(TEXT.replace(old, new, 1), "toy.toml")
+    assert refusal.value.cause.startswith("toy.toml")
+
+
+def test_the_goals_that_are_held_are_whole() -> None:
+    book = load_goals(project_root() / folder_of("gcm"))
+    assert [kind.core for kind in book.kinds] == ["Cascade Lake", "Zen 4"]
+    sizes = (16, 64, 256, 1024, 1500, 16384, 65536, 1 << 20)
+    for kind in book.kinds:
+        assert {(goal.key, goal.size) for goal in kind.each} == {
+            (key, size) for key in (128, 256) for size in sizes
+        }
+        assert all(goal.ratio is not None or goal.cycles is not None for goal in kind.each)
+    assert load_goals(project_root() / folder_of("hash")) == Book()
+    moved = replace(book.remarks[0], sizes=(1,))
+    assert not moved.about("Zen 5", book.kinds[0].each[0])
