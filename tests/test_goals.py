@@ -43,9 +43,10 @@ lines\"\"\"
 ZEN4 = "CPU (cpu family 25, model 17, stepping 1)"
 
 
-def record(
-    cpu: str, features: tuple[str, ...], figures: dict[tuple[str, int, str], float]
-) -> Record:
+Figures = dict[tuple[str, int, str], float]
+
+
+def record(cpu: str, features: tuple[str, ...], figures: Figures) -> Record:
     cells = tuple(
         Cell(name, size, mode, (Run(cycles, cycles, cycles, 9, 0),))
         for (name, size, mode), cycles in figures.items()
