@@ -53,9 +53,9 @@ def verdicts(record: Record, goals: Goals) -> Iterator[Verdict]:
     results = record.results
     for goal in goals.each:
         if (found := pair(results, goal.size, "seal", goal.key)) is not None:
-            chained = results.of_kind(("kernel",), goal.size, "seal-latency", goal.key)
+            chained = results.fastest_kernel(goal.size, "seal-latency", goal.key)
             same = record.title == goals.core
-            yield Verdict(goal, found, chained[0] if chained else None, same)
+            yield Verdict(goal, found, chained, same)
 
 
 def columns(goals: Goals) -> tuple[str, ...]:
