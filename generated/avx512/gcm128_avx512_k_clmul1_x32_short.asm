@@ -2326,7 +2326,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
     vpxorq      xmm0, xmm3, xmm0                    ; S: HI += it
     vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_0:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -2382,7 +2382,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_1:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -2461,7 +2461,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_2:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0xc1
@@ -2565,7 +2565,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_3:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -2688,7 +2688,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_4:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 385
@@ -2838,7 +2838,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_5:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -3005,7 +3005,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_6:
     db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 449
@@ -3197,7 +3197,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_7:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -3408,7 +3408,18 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+.alone_reduce:
+    vpclmulqdq  zmm1, zmm2, zmm7, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
+    vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    jmp         .tagged
 .groups:
     vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
     vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
@@ -3765,7 +3776,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpunpcklqdq xmm1, xmm1, xmm8                    ; bits of both lengths, bytes reversed
     cmp         rsi, 257
     jae         .rest_over_4
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x81
     jae         .rest_over_2
     cmp         rsi, 0x41
@@ -3879,7 +3890,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_1:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -4013,7 +4024,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_2:
     cmp         rsi, 0xc1
     jae         .rest_over_3
@@ -4171,7 +4182,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_3:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -4349,7 +4360,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_4:
     cmp         rsi, 385
     jae         .rest_over_6
@@ -4554,7 +4565,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_5:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -4776,7 +4787,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_6:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 449
@@ -5024,7 +5035,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_7:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -5290,8 +5301,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
     vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    jmp         .reduce
-.reduce:
+.rest_reduce:
     vpclmulqdq  zmm1, zmm2, zmm7, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
@@ -5299,9 +5309,10 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
     vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, xmm6                    ; as in memory
+    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
+.tagged:
     vmovdqu64   [rax], xmm0                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
@@ -5322,7 +5333,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 ; int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
 ;   stack 104 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-4,7-31, 16 bytes of stack
+;   secrets may remain in xmm0-5,8-31, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x32_short_open:function (gcm128_avx512_k_clmul1_x32_short_open.end - gcm128_avx512_k_clmul1_x32_short_open)
 align 32
 gcm128_avx512_k_clmul1_x32_short_open:
@@ -5364,11 +5375,11 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
     vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; IV || 0 in every lane
-    vpxorq      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers]  ; IV || j
-    vpxorq      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
-    vpxorq      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
-    vpxorq      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
-    vpxorq      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
+    vpxorq      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers]  ; IV || j
+    vpxorq      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
+    vpxorq      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
+    vpxorq      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
+    vpxorq      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
     vpxorq      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_13]  ; IV || j
     jmp         .counter
 .other:
@@ -5431,27 +5442,27 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter, last word first
     vpaddd      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead]  ; as many blocks ahead
-    vpshufb     zmm20, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
     vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
+    vpaddd      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
     vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
+    vpaddd      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
     vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
+    vpaddd      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
     vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
+    vpaddd      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
+    vpshufb     zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_13]  ; as many blocks ahead
     vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
 .counter:
-    vmovdqu64   zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
     cmp         r8, 0x11
     jae         .more
     mov         rdx, -1
     bzhi        rdx, rdx, r8
     kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm7{k1}{z}, [rcx]                  ; AAD, zero-padded
-    vpshufb     xmm7, xmm7, xmm5                    ; AAD
+    vmovdqu8    xmm8{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm8, xmm8, xmm6                    ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -5461,84 +5472,84 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rbp, r8
     sub         rbp, rdx                            ; bytes before it
     lea         rsi, [rcx + rbp]                    ; the last block
-    vpxorq      xmm7, xmm7, xmm7
+    vpxorq      xmm8, xmm8, xmm8
     db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 512
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    vmovdqu64   zmm8, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C3·H^6: C
-    vpclmulqdq  zmm18, zmm8, [rdi + 832], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm19, zmm8, [rdi + 832], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm9, zmm8, [rdi + 192], 0x01       ; C3·H^6: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 192], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm10, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm5                  ; C4·H^5: C
-    vpclmulqdq  zmm11, zmm10, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpclmulqdq  zmm12, zmm10, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpclmulqdq  zmm13, zmm10, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vmovdqu64   zmm14, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm14, zmm14, zmm5                  ; C5·H^4: C
-    vpclmulqdq  zmm15, zmm14, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vpclmulqdq  zmm16, zmm14, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vpclmulqdq  zmm17, zmm14, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm14, zmm14, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vpternlogq  zmm18, zmm9, zmm11, 0x96            ; C5·H^4: LO += it
-    vpternlogq  zmm19, zmm8, zmm12, 0x96            ; C5·H^4: HI += it
-    vmovdqu64   zmm8, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C6·H^3: C
-    vpclmulqdq  zmm9, zmm8, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
-    vpclmulqdq  zmm11, zmm8, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vpclmulqdq  zmm12, zmm8, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  zmm18, zmm13, zmm15, 0x96           ; C6·H^3: LO += it
-    vpternlogq  zmm19, zmm10, zmm16, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm10, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm5                  ; C7·H^2: C
-    vpclmulqdq  zmm13, zmm10, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vpclmulqdq  zmm15, zmm10, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vpclmulqdq  zmm16, zmm10, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vpternlogq  zmm18, zmm17, zmm9, 0x96            ; C7·H^2: LO += it
-    vpternlogq  zmm19, zmm14, zmm11, 0x96           ; C7·H^2: HI += it
-    vmovdqu64   zmm9, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm5                    ; C8·H^1: C
-    vpclmulqdq  zmm11, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vpclmulqdq  zmm14, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vpclmulqdq  zmm17, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vpternlogq  zmm18, zmm12, zmm13, 0x96           ; C8·H^1: LO += it
-    vpternlogq  zmm19, zmm8, zmm15, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm8, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C2·H^7: C
-    vpclmulqdq  zmm12, zmm8, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vpclmulqdq  zmm13, zmm8, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vpclmulqdq  zmm15, zmm8, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpternlogq  zmm18, zmm16, zmm11, 0x96           ; C2·H^7: LO += it
-    vpternlogq  zmm19, zmm10, zmm14, 0x96           ; C2·H^7: HI += it
-    vmovdqu64   zmm10, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm5                  ; C1·H^8: C
-    vpxorq      zmm7, zmm10, zmm7                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm10, zmm7, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vpclmulqdq  zmm11, zmm7, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vpclmulqdq  zmm14, zmm7, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vpclmulqdq  zmm7, zmm7, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpternlogq  zmm18, zmm17, zmm12, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm19, zmm9, zmm13, 0x96            ; C1·H^8: HI += it
-    vpternlogq  zmm18, zmm15, zmm10, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm19, zmm8, zmm11, 0x96            ; C1·H^8: HI += it
-    vpxorq      zmm8, zmm18, zmm14                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm9, zmm8, zmm6, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm8, zmm8, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm19, zmm7, zmm8, 0x96             ; reduce: + HI
-    vpxorq      zmm7, zmm9, zmm19                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm8, zmm7, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm7, ymm7, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
+    vmovdqu64   zmm9, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C3·H^6: C
+    vpclmulqdq  zmm19, zmm9, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm20, zmm9, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm10, zmm9, [rdi + 192], 0x01      ; C3·H^6: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm11, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm6                  ; C4·H^5: C
+    vpclmulqdq  zmm12, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
+    vpclmulqdq  zmm13, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
+    vpclmulqdq  zmm14, zmm11, [rdi + 256], 0x01     ; C4·H^5: A1·B0
+    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^5: A1·B1
+    vmovdqu64   zmm15, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm15, zmm15, zmm6                  ; C5·H^4: C
+    vpclmulqdq  zmm16, zmm15, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm17, zmm15, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm18, zmm15, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm15, zmm15, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm19, zmm10, zmm12, 0x96           ; C5·H^4: LO += it
+    vpternlogq  zmm20, zmm9, zmm13, 0x96            ; C5·H^4: HI += it
+    vmovdqu64   zmm9, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C6·H^3: C
+    vpclmulqdq  zmm10, zmm9, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vpclmulqdq  zmm12, zmm9, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vpclmulqdq  zmm13, zmm9, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm19, zmm14, zmm16, 0x96           ; C6·H^3: LO += it
+    vpternlogq  zmm20, zmm11, zmm17, 0x96           ; C6·H^3: HI += it
+    vmovdqu64   zmm11, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm6                  ; C7·H^2: C
+    vpclmulqdq  zmm14, zmm11, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
+    vpclmulqdq  zmm16, zmm11, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
+    vpclmulqdq  zmm17, zmm11, [rdi + 448], 0x01     ; C7·H^2: A1·B0
+    vpclmulqdq  zmm11, zmm11, [rdi + 448], 0x11     ; C7·H^2: A1·B1
+    vpternlogq  zmm19, zmm18, zmm10, 0x96           ; C7·H^2: LO += it
+    vpternlogq  zmm20, zmm15, zmm12, 0x96           ; C7·H^2: HI += it
+    vmovdqu64   zmm10, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm6                  ; C8·H^1: C
+    vpclmulqdq  zmm12, zmm10, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
+    vpclmulqdq  zmm15, zmm10, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
+    vpclmulqdq  zmm18, zmm10, [rdi + 512], 0x01     ; C8·H^1: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 512], 0x11     ; C8·H^1: A1·B1
+    vpternlogq  zmm19, zmm13, zmm14, 0x96           ; C8·H^1: LO += it
+    vpternlogq  zmm20, zmm9, zmm16, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm9, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C2·H^7: C
+    vpclmulqdq  zmm13, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vpclmulqdq  zmm14, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  zmm16, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpternlogq  zmm19, zmm17, zmm12, 0x96           ; C2·H^7: LO += it
+    vpternlogq  zmm20, zmm11, zmm15, 0x96           ; C2·H^7: HI += it
+    vmovdqu64   zmm11, [rcx]                        ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm6                  ; C1·H^8: C
+    vpxorq      zmm8, zmm11, zmm8                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm11, zmm8, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm12, zmm8, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpternlogq  zmm19, zmm18, zmm13, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm20, zmm10, zmm14, 0x96           ; C1·H^8: HI += it
+    vpternlogq  zmm19, zmm16, zmm11, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm20, zmm9, zmm12, 0x96            ; C1·H^8: HI += it
+    vpxorq      zmm9, zmm19, zmm15                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm10, zmm9, zmm7, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm9, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; reduce: + HI
+    vpxorq      zmm8, zmm10, zmm20                  ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm8, ymm8, ymm9                    ; reduce: add up the lanes
+    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
     add         rcx, 512                            ; next group
     sub         rbp, 512
     cmp         rbp, 512
@@ -5553,20 +5564,20 @@ gcm128_avx512_k_clmul1_x32_short_open:
     sub         rbx, r11                            ; H^m
     cmp         rbp, 0x40
     jae         .aad_first
-    vpxorq      xmm12, xmm12, xmm12
     vpxorq      xmm13, xmm13, xmm13
+    vpxorq      xmm14, xmm14, xmm14
     jmp         .aad_rest
 .aad_first:
-    vmovdqu64   zmm8, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C·H^m: C
-    vpxorq      zmm7, zmm8, zmm7                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm8, zmm7, [rbx + 640], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm9, zmm7, [rbx + 640], 0x10       ; C·H^m: A0·K1
-    vpclmulqdq  zmm10, zmm7, [rbx], 0x01            ; C·H^m: A1·B0
-    vpclmulqdq  zmm7, zmm7, [rbx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm12, zmm8, zmm10                  ; C·H^m: LO += it
-    vpxorq      zmm13, zmm9, zmm7                   ; C·H^m: HI += it
-    vpxorq      xmm7, xmm7, xmm7                    ; C·H^m: X counts once
+    vmovdqu64   zmm9, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C·H^m: C
+    vpxorq      zmm8, zmm9, zmm8                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm9, zmm8, [rbx + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rbx + 640], 0x10      ; C·H^m: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rbx], 0x01            ; C·H^m: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rbx], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm13, zmm9, zmm11                  ; C·H^m: LO += it
+    vpxorq      zmm14, zmm10, zmm8                  ; C·H^m: HI += it
+    vpxorq      xmm8, xmm8, xmm8                    ; C·H^m: X counts once
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbp, 0x40
@@ -5574,14 +5585,14 @@ gcm128_avx512_k_clmul1_x32_short_open:
     jb          .aad_after_block
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
-    vmovdqu64   zmm8, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm8, zmm8, zmm5                    ; C·H^i: C
-    vpclmulqdq  zmm9, zmm8, [rbx + 640], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rbx + 640], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rbx], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rbx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm12, zmm9, zmm11, 0x96            ; C·H^i: LO += it
-    vpternlogq  zmm13, zmm10, zmm8, 0x96            ; C·H^i: HI += it
+    vmovdqu64   zmm9, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm9, zmm9, zmm6                    ; C·H^i: C
+    vpclmulqdq  zmm10, zmm9, [rbx + 640], 0x00      ; C·H^i: A0·K0
+    vpclmulqdq  zmm11, zmm9, [rbx + 640], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm12, zmm9, [rbx], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm9, zmm9, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm13, zmm10, zmm12, 0x96           ; C·H^i: LO += it
+    vpternlogq  zmm14, zmm11, zmm9, 0x96            ; C·H^i: HI += it
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbp, 0x40
@@ -5594,39 +5605,39 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         r11, -1
     bzhi        r11, r11, rbp
     kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [rcx]                  ; C, zero-padded
-    vpshufb     zmm8, zmm8, zmm5                    ; C
-    vpxorq      zmm7, zmm8, zmm7                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm8, zmm7, [rbx + 640], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm9, zmm7, [rbx + 640], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  zmm10, zmm7, [rbx], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm7, zmm7, [rbx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C·H^i: LO += it
-    vpternlogq  zmm13, zmm9, zmm7, 0x96             ; C·H^i: HI += it
+    vmovdqu8    zmm9{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vpxorq      zmm8, zmm9, zmm8                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm9, zmm8, [rbx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm10, zmm8, [rbx + 640], 0x10      ; C·H^i: A0·K1
+    vpclmulqdq  zmm11, zmm8, [rbx], 0x01            ; C·H^i: A1·B0
+    vpclmulqdq  zmm8, zmm8, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm13, zmm9, zmm11, 0x96            ; C·H^i: LO += it
+    vpternlogq  zmm14, zmm10, zmm8, 0x96            ; C·H^i: HI += it
 .aad_reduce:
-    vpclmulqdq  zmm7, zmm12, zmm6, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm8, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm13, zmm7, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm7, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm7, ymm8, ymm7                    ; reduce: add up the lanes
-    vextracti64x2 xmm8, ymm7, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm7, xmm7, xmm8                    ; reduce: add up the lanes
+    vpclmulqdq  zmm8, zmm13, zmm7, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm9, zmm13, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm9, zmm14, zmm8, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm8, zmm9, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm8, ymm9, ymm8                    ; reduce: add up the lanes
+    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
 .aad_absorbed:
     mov         rcx, -1
     bzhi        rcx, rcx, rdx
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm8{k1}{z}, [rsi]                  ; AAD, zero-padded
-    vpshufb     xmm8, xmm8, xmm5                    ; AAD
-    vpxorq      xmm7, xmm7, xmm8                    ; S = X + the last block
+    vmovdqu8    xmm9{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm9, xmm9, xmm6                    ; AAD
+    vpxorq      xmm8, xmm8, xmm9                    ; S = X + the last block
 .text:
     cmp         r13, 257
     jae         .long
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm8, rcx
+    vmovq       xmm9, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm9, r8
-    vpunpcklqdq xmm8, xmm8, xmm9                    ; bits of both lengths, bytes reversed
+    vmovq       xmm10, r8
+    vpunpcklqdq xmm9, xmm9, xmm10                   ; bits of both lengths, bytes reversed
     lea         rcx, [r13 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
@@ -5638,10 +5649,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
     shl         rsi, 0x10
     kmovq       k1, rsi                             ; the text, behind lane 0
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm8, zmm8, 0x00              ; the lengths in every lane
+    vshufi64x2  zmm0, zmm9, zmm9, 0x00              ; the lengths in every lane
     vpandq      zmm3, zmm0, [rsi + rcx + 32]        ; in theirs
     vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm2, zmm0                    ; + k_0
     vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
     vaesenc     zmm0, zmm0, zmm1                    ; round 1
     vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
@@ -5666,8 +5677,8 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenclast zmm0, zmm0, zmm2                    ; other text
     vmovdqa64   xmm2, xmm0                          ; E_K(J_0)
     vmovdqu8    [r12 - 16]{k1}, zmm0                ; written
-    vpshufb     zmm0, zmm1, zmm5                    ; C
-    vpternlogq  zmm3, zmm7, zmm0, 0x96              ; beside it: S, the lengths
+    vpshufb     zmm0, zmm1, zmm6                    ; C
+    vpternlogq  zmm3, zmm8, zmm0, 0x96              ; beside it: S, the lengths
     vpclmulqdq  zmm0, zmm3, [rdx + 640], 0x00       ; A0·K0
     vpclmulqdq  zmm1, zmm3, [rdx + 640], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm3, [rdx], 0x01             ; A1·B0
@@ -5676,19 +5687,19 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpxorq      zmm12, zmm1, zmm3                   ; HI += it
     jmp         .short_reduce
 .short_over_one:
-    vinserti64x2 ymm1, ymm7, xmm8, 0x01             ; S, lengths: S, the lengths
-    vmovdqu64   xmm7, [rdx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm8, [rdi + 560]                   ; S, lengths: H
-    vinserti64x2 ymm7, ymm7, xmm8, 0x01             ; S, lengths: both
-    vmovdqu64   xmm8, [rdx + 640]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm9, [rdi + 1200]                  ; S, lengths: H
+    vinserti64x2 ymm2, ymm8, xmm9, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm8, [rdx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm9, [rdi + 560]                   ; S, lengths: H
     vinserti64x2 ymm8, ymm8, xmm9, 0x01             ; S, lengths: both
-    vpclmulqdq  ymm9, ymm1, ymm8, 0x00              ; S, lengths: A0·K0
-    vpclmulqdq  ymm8, ymm1, ymm8, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm10, ymm1, ymm7, 0x01             ; S, lengths: A1·B0
-    vpclmulqdq  ymm1, ymm1, ymm7, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm9, ymm10                  ; S, lengths: LO += it
-    vpxorq      ymm12, ymm8, ymm1                   ; S, lengths: HI += it
+    vmovdqu64   xmm9, [rdx + 640]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm10, [rdi + 1200]                 ; S, lengths: H
+    vinserti64x2 ymm9, ymm9, xmm10, 0x01            ; S, lengths: both
+    vpclmulqdq  ymm10, ymm2, ymm9, 0x00             ; S, lengths: A0·K0
+    vpclmulqdq  ymm9, ymm2, ymm9, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm11, ymm2, ymm8, 0x01             ; S, lengths: A1·B0
+    vpclmulqdq  ymm2, ymm2, ymm8, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm11, ymm10, ymm11                 ; S, lengths: LO += it
+    vpxorq      ymm12, ymm9, ymm2                   ; S, lengths: HI += it
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x41
     jae         .short_over_1
@@ -5696,42 +5707,42 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r13
     kmovq       k1, rcx                             ; one bit a byte that is left
     vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_1
-    vaesenc     zmm1, zmm1, zmm2                    ; round 1
-    vaesenc     zmm0, zmm0, zmm2                    ; round 1
-    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_2
-    vaesenc     zmm1, zmm1, zmm2                    ; round 2
-    vaesenc     zmm0, zmm0, zmm2                    ; round 2
-    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_3
-    vaesenc     zmm1, zmm1, zmm2                    ; round 3
-    vaesenc     zmm0, zmm0, zmm2                    ; round 3
-    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_4
-    vaesenc     zmm1, zmm1, zmm2                    ; round 4
-    vaesenc     zmm0, zmm0, zmm2                    ; round 4
-    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_5
-    vaesenc     zmm1, zmm1, zmm2                    ; round 5
-    vaesenc     zmm0, zmm0, zmm2                    ; round 5
-    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_6
-    vaesenc     zmm1, zmm1, zmm2                    ; round 6
-    vaesenc     zmm0, zmm0, zmm2                    ; round 6
-    vbroadcasti64x2 zmm2, [rdi + 1392]              ; k_7
-    vaesenc     zmm1, zmm1, zmm2                    ; round 7
-    vaesenc     zmm0, zmm0, zmm2                    ; round 7
-    vbroadcasti64x2 zmm2, [rdi + 1408]              ; k_8
-    vaesenc     zmm1, zmm1, zmm2                    ; round 8
-    vaesenc     zmm0, zmm0, zmm2                    ; round 8
-    vbroadcasti64x2 zmm2, [rdi + 1424]              ; k_9
-    vaesenc     zmm1, zmm1, zmm2                    ; round 9
-    vaesenc     zmm0, zmm0, zmm2                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm0, zmm3                    ; E_K(J_0)
+    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm1                    ; round 1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm1                    ; round 2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm1                    ; round 3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm1                    ; round 4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm1                    ; round 5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm1                    ; round 6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm1                    ; round 7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm1                    ; round 8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm2, zmm1                    ; round 9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm1, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm0, zmm1                    ; E_K(J_0)
     vmovdqu8    zmm0{k1}{z}, [r9]                   ; text, zero-padded
-    vpxorq      zmm3, zmm3, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm1, zmm3                    ; other text
+    vpxorq      zmm1, zmm1, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm3, zmm1                    ; other text
     vmovdqu8    [r12]{k1}, zmm1                     ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpshufb     zmm0, zmm0, zmm6                    ; C
     vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
     vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 16], 0x01        ; A1·B0
@@ -5748,63 +5759,63 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
     vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
     vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
-    vaesenc     zmm1, zmm1, zmm3                    ; round 1
-    vaesenc     zmm2, zmm2, zmm3                    ; round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; round 1
-    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_2
-    vaesenc     zmm1, zmm1, zmm3                    ; round 2
-    vaesenc     zmm2, zmm2, zmm3                    ; round 2
-    vaesenc     zmm0, zmm0, zmm3                    ; round 2
-    vbroadcasti64x2 zmm3, [rdi + 1328]              ; k_3
-    vaesenc     zmm1, zmm1, zmm3                    ; round 3
-    vaesenc     zmm2, zmm2, zmm3                    ; round 3
-    vaesenc     zmm0, zmm0, zmm3                    ; round 3
-    vbroadcasti64x2 zmm3, [rdi + 1344]              ; k_4
-    vaesenc     zmm1, zmm1, zmm3                    ; round 4
-    vaesenc     zmm2, zmm2, zmm3                    ; round 4
-    vaesenc     zmm0, zmm0, zmm3                    ; round 4
-    vbroadcasti64x2 zmm3, [rdi + 1360]              ; k_5
-    vaesenc     zmm1, zmm1, zmm3                    ; round 5
-    vaesenc     zmm2, zmm2, zmm3                    ; round 5
-    vaesenc     zmm0, zmm0, zmm3                    ; round 5
-    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_6
-    vaesenc     zmm1, zmm1, zmm3                    ; round 6
-    vaesenc     zmm2, zmm2, zmm3                    ; round 6
-    vaesenc     zmm0, zmm0, zmm3                    ; round 6
-    vbroadcasti64x2 zmm3, [rdi + 1392]              ; k_7
-    vaesenc     zmm1, zmm1, zmm3                    ; round 7
-    vaesenc     zmm2, zmm2, zmm3                    ; round 7
-    vaesenc     zmm0, zmm0, zmm3                    ; round 7
-    vbroadcasti64x2 zmm3, [rdi + 1408]              ; k_8
-    vaesenc     zmm1, zmm1, zmm3                    ; round 8
-    vaesenc     zmm2, zmm2, zmm3                    ; round 8
-    vaesenc     zmm0, zmm0, zmm3                    ; round 8
-    vbroadcasti64x2 zmm3, [rdi + 1424]              ; k_9
-    vaesenc     zmm1, zmm1, zmm3                    ; round 9
-    vaesenc     zmm4, zmm2, zmm3                    ; round 9
-    vaesenc     zmm0, zmm0, zmm3                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm0, zmm3                    ; E_K(J_0)
+    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm1                    ; round 1
+    vaesenc     zmm3, zmm3, zmm1                    ; round 1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm1                    ; round 2
+    vaesenc     zmm3, zmm3, zmm1                    ; round 2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm1                    ; round 3
+    vaesenc     zmm3, zmm3, zmm1                    ; round 3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm1                    ; round 4
+    vaesenc     zmm3, zmm3, zmm1                    ; round 4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm1                    ; round 5
+    vaesenc     zmm3, zmm3, zmm1                    ; round 5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm1                    ; round 6
+    vaesenc     zmm3, zmm3, zmm1                    ; round 6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm1                    ; round 7
+    vaesenc     zmm3, zmm3, zmm1                    ; round 7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm1                    ; round 8
+    vaesenc     zmm3, zmm3, zmm1                    ; round 8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
+    vaesenc     zmm4, zmm2, zmm1                    ; round 9
+    vaesenc     zmm3, zmm3, zmm1                    ; round 9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm1, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm0, zmm1                    ; E_K(J_0)
     vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm7, zmm3, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm1, zmm7                    ; other text
-    vmovdqu64   [r12], zmm1                         ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm0, [rdx + 656], 0x10       ; A0·K1
+    vpxorq      zmm5, zmm1, zmm0                    ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; other text
+    vmovdqu64   [r12], zmm4                         ; written
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm4, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm1, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm0, 0x96             ; HI += it
     vmovdqu8    zmm0{k1}{z}, [r9 + 64]              ; text, zero-padded
-    vpxorq      zmm1, zmm3, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm4, zmm1                    ; other text
+    vpxorq      zmm1, zmm1, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm3, zmm1                    ; other text
     vmovdqu8    [r12 + 64]{k1}, zmm1                ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpshufb     zmm0, zmm0, zmm6                    ; C
     vpclmulqdq  zmm1, zmm0, [rdx + 720], 0x00       ; A0·K0
     vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 80], 0x01        ; A1·B0
@@ -5820,84 +5831,84 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
     vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm1, zmm2, zmm0                    ; + k_0
     vpxorq      zmm2, zmm3, zmm0                    ; + k_0
     vpxorq      zmm3, zmm4, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm20, zmm0                   ; + k_0
-    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_1
-    vaesenc     zmm1, zmm1, zmm4                    ; round 1
-    vaesenc     zmm2, zmm2, zmm4                    ; round 1
-    vaesenc     zmm3, zmm3, zmm4                    ; round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; round 1
-    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
-    vaesenc     zmm1, zmm1, zmm4                    ; round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; round 2
-    vaesenc     zmm3, zmm3, zmm4                    ; round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; round 2
-    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_3
-    vaesenc     zmm1, zmm1, zmm4                    ; round 3
-    vaesenc     zmm2, zmm2, zmm4                    ; round 3
-    vaesenc     zmm3, zmm3, zmm4                    ; round 3
-    vaesenc     zmm0, zmm0, zmm4                    ; round 3
-    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_4
-    vaesenc     zmm1, zmm1, zmm4                    ; round 4
-    vaesenc     zmm2, zmm2, zmm4                    ; round 4
-    vaesenc     zmm3, zmm3, zmm4                    ; round 4
-    vaesenc     zmm0, zmm0, zmm4                    ; round 4
-    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_5
-    vaesenc     zmm1, zmm1, zmm4                    ; round 5
-    vaesenc     zmm2, zmm2, zmm4                    ; round 5
-    vaesenc     zmm3, zmm3, zmm4                    ; round 5
-    vaesenc     zmm0, zmm0, zmm4                    ; round 5
-    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_6
-    vaesenc     zmm1, zmm1, zmm4                    ; round 6
-    vaesenc     zmm2, zmm2, zmm4                    ; round 6
-    vaesenc     zmm3, zmm3, zmm4                    ; round 6
-    vaesenc     zmm0, zmm0, zmm4                    ; round 6
-    vbroadcasti64x2 zmm4, [rdi + 1392]              ; k_7
-    vaesenc     zmm1, zmm1, zmm4                    ; round 7
-    vaesenc     zmm2, zmm2, zmm4                    ; round 7
-    vaesenc     zmm3, zmm3, zmm4                    ; round 7
-    vaesenc     zmm0, zmm0, zmm4                    ; round 7
-    vbroadcasti64x2 zmm4, [rdi + 1408]              ; k_8
-    vaesenc     zmm1, zmm1, zmm4                    ; round 8
-    vaesenc     zmm2, zmm2, zmm4                    ; round 8
-    vaesenc     zmm3, zmm3, zmm4                    ; round 8
-    vaesenc     zmm0, zmm0, zmm4                    ; round 8
-    vbroadcasti64x2 zmm4, [rdi + 1424]              ; k_9
-    vaesenc     zmm1, zmm1, zmm4                    ; round 9
-    vaesenc     zmm7, zmm2, zmm4                    ; round 9
-    vaesenc     zmm3, zmm3, zmm4                    ; round 9
-    vaesenc     zmm0, zmm0, zmm4                    ; round 9
-    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm0, zmm4                    ; E_K(J_0)
+    vpxorq      zmm4, zmm5, zmm0                    ; + k_0
+    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
+    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm1                    ; round 1
+    vaesenc     zmm3, zmm3, zmm1                    ; round 1
+    vaesenc     zmm4, zmm4, zmm1                    ; round 1
+    vaesenc     zmm0, zmm0, zmm1                    ; round 1
+    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm1                    ; round 2
+    vaesenc     zmm3, zmm3, zmm1                    ; round 2
+    vaesenc     zmm4, zmm4, zmm1                    ; round 2
+    vaesenc     zmm0, zmm0, zmm1                    ; round 2
+    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm1                    ; round 3
+    vaesenc     zmm3, zmm3, zmm1                    ; round 3
+    vaesenc     zmm4, zmm4, zmm1                    ; round 3
+    vaesenc     zmm0, zmm0, zmm1                    ; round 3
+    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm1                    ; round 4
+    vaesenc     zmm3, zmm3, zmm1                    ; round 4
+    vaesenc     zmm4, zmm4, zmm1                    ; round 4
+    vaesenc     zmm0, zmm0, zmm1                    ; round 4
+    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm1                    ; round 5
+    vaesenc     zmm3, zmm3, zmm1                    ; round 5
+    vaesenc     zmm4, zmm4, zmm1                    ; round 5
+    vaesenc     zmm0, zmm0, zmm1                    ; round 5
+    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm1                    ; round 6
+    vaesenc     zmm3, zmm3, zmm1                    ; round 6
+    vaesenc     zmm4, zmm4, zmm1                    ; round 6
+    vaesenc     zmm0, zmm0, zmm1                    ; round 6
+    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm1                    ; round 7
+    vaesenc     zmm3, zmm3, zmm1                    ; round 7
+    vaesenc     zmm4, zmm4, zmm1                    ; round 7
+    vaesenc     zmm0, zmm0, zmm1                    ; round 7
+    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm1                    ; round 8
+    vaesenc     zmm3, zmm3, zmm1                    ; round 8
+    vaesenc     zmm4, zmm4, zmm1                    ; round 8
+    vaesenc     zmm0, zmm0, zmm1                    ; round 8
+    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
+    vaesenc     zmm5, zmm2, zmm1                    ; round 9
+    vaesenc     zmm3, zmm3, zmm1                    ; round 9
+    vaesenc     zmm4, zmm4, zmm1                    ; round 9
+    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vbroadcasti64x2 zmm1, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm0, zmm1                    ; E_K(J_0)
     vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm8, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm1, zmm8                    ; other text
-    vmovdqu64   [r12], zmm1                         ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
+    vpxorq      zmm8, zmm1, zmm0                    ; k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; other text
+    vmovdqu64   [r12], zmm5                         ; written
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm5, zmm0, [rdx + 656], 0x00       ; A0·K0
     vpclmulqdq  zmm8, zmm0, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm9, zmm0, [rdx + 16], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm1, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm9, 0x96             ; LO += it
     vpternlogq  zmm12, zmm8, zmm0, 0x96             ; HI += it
     vmovdqu64   zmm0, [r9 + 64]                     ; text
-    vpxorq      zmm1, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm7, zmm1                    ; other text
-    vmovdqu64   [r12 + 64], zmm1                    ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm7, zmm0, [rdx + 720], 0x10       ; A0·K1
+    vpxorq      zmm5, zmm1, zmm0                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vmovdqu64   [r12 + 64], zmm3                    ; written
+    vpshufb     zmm0, zmm0, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm0, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm8, zmm0, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm1, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm7, zmm0, 0x96             ; HI += it
+    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm12, zmm5, zmm0, 0x96             ; HI += it
     vmovdqu8    zmm0{k1}{z}, [r9 + 128]             ; text, zero-padded
-    vpxorq      zmm1, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1                    ; other text
+    vpxorq      zmm1, zmm1, zmm0                    ; k_Nr + text
+    vaesenclast zmm1, zmm4, zmm1                    ; other text
     vmovdqu8    [r12 + 128]{k1}, zmm1               ; written
-    vpshufb     zmm0, zmm0, zmm5                    ; C
+    vpshufb     zmm0, zmm0, zmm6                    ; C
     vpclmulqdq  zmm1, zmm0, [rdx + 784], 0x00       ; A0·K0
     vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 144], 0x01       ; A1·B0
@@ -5911,106 +5922,106 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm1, [rdi + 1280]              ; k_0
-    vpxorq      zmm2, zmm2, zmm1                    ; + k_0
-    vpxorq      zmm3, zmm3, zmm1                    ; + k_0
-    vpxorq      zmm4, zmm4, zmm1                    ; + k_0
-    vpxorq      zmm0, zmm0, zmm1                    ; + k_0
-    vpxorq      zmm1, zmm20, zmm1                   ; + k_0
-    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_1
-    vaesenc     zmm2, zmm2, zmm7                    ; round 1
-    vaesenc     zmm3, zmm3, zmm7                    ; round 1
-    vaesenc     zmm4, zmm4, zmm7                    ; round 1
-    vaesenc     zmm0, zmm0, zmm7                    ; round 1
-    vaesenc     zmm1, zmm1, zmm7                    ; round 1
-    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_2
-    vaesenc     zmm2, zmm2, zmm7                    ; round 2
-    vaesenc     zmm3, zmm3, zmm7                    ; round 2
-    vaesenc     zmm4, zmm4, zmm7                    ; round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; round 2
-    vaesenc     zmm1, zmm1, zmm7                    ; round 2
-    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_3
-    vaesenc     zmm2, zmm2, zmm7                    ; round 3
-    vaesenc     zmm3, zmm3, zmm7                    ; round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; round 3
-    vaesenc     zmm0, zmm0, zmm7                    ; round 3
-    vaesenc     zmm1, zmm1, zmm7                    ; round 3
-    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_4
-    vaesenc     zmm2, zmm2, zmm7                    ; round 4
-    vaesenc     zmm3, zmm3, zmm7                    ; round 4
-    vaesenc     zmm4, zmm4, zmm7                    ; round 4
-    vaesenc     zmm0, zmm0, zmm7                    ; round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; round 4
-    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_5
-    vaesenc     zmm2, zmm2, zmm7                    ; round 5
-    vaesenc     zmm3, zmm3, zmm7                    ; round 5
-    vaesenc     zmm4, zmm4, zmm7                    ; round 5
-    vaesenc     zmm0, zmm0, zmm7                    ; round 5
-    vaesenc     zmm1, zmm1, zmm7                    ; round 5
-    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_6
-    vaesenc     zmm2, zmm2, zmm7                    ; round 6
-    vaesenc     zmm3, zmm3, zmm7                    ; round 6
-    vaesenc     zmm4, zmm4, zmm7                    ; round 6
-    vaesenc     zmm0, zmm0, zmm7                    ; round 6
-    vaesenc     zmm1, zmm1, zmm7                    ; round 6
-    vbroadcasti64x2 zmm7, [rdi + 1392]              ; k_7
-    vaesenc     zmm2, zmm2, zmm7                    ; round 7
-    vaesenc     zmm3, zmm3, zmm7                    ; round 7
-    vaesenc     zmm4, zmm4, zmm7                    ; round 7
-    vaesenc     zmm0, zmm0, zmm7                    ; round 7
-    vaesenc     zmm1, zmm1, zmm7                    ; round 7
-    vbroadcasti64x2 zmm7, [rdi + 1408]              ; k_8
-    vaesenc     zmm2, zmm2, zmm7                    ; round 8
-    vaesenc     zmm3, zmm3, zmm7                    ; round 8
-    vaesenc     zmm4, zmm4, zmm7                    ; round 8
-    vaesenc     zmm0, zmm0, zmm7                    ; round 8
-    vaesenc     zmm1, zmm1, zmm7                    ; round 8
-    vbroadcasti64x2 zmm7, [rdi + 1424]              ; k_9
-    vaesenc     zmm8, zmm2, zmm7                    ; round 9
-    vaesenc     zmm3, zmm3, zmm7                    ; round 9
-    vaesenc     zmm4, zmm4, zmm7                    ; round 9
-    vaesenc     zmm0, zmm0, zmm7                    ; round 9
-    vaesenc     zmm1, zmm1, zmm7                    ; round 9
-    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm1, zmm7                    ; E_K(J_0)
+    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
+    vpxorq      zmm3, zmm3, zmm2                    ; + k_0
+    vpxorq      zmm4, zmm4, zmm2                    ; + k_0
+    vpxorq      zmm5, zmm5, zmm2                    ; + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; + k_0
+    vpxorq      zmm1, zmm1, zmm2                    ; + k_0
+    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm2                    ; round 1
+    vaesenc     zmm4, zmm4, zmm2                    ; round 1
+    vaesenc     zmm5, zmm5, zmm2                    ; round 1
+    vaesenc     zmm0, zmm0, zmm2                    ; round 1
+    vaesenc     zmm1, zmm1, zmm2                    ; round 1
+    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm2                    ; round 2
+    vaesenc     zmm4, zmm4, zmm2                    ; round 2
+    vaesenc     zmm5, zmm5, zmm2                    ; round 2
+    vaesenc     zmm0, zmm0, zmm2                    ; round 2
+    vaesenc     zmm1, zmm1, zmm2                    ; round 2
+    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm2                    ; round 3
+    vaesenc     zmm4, zmm4, zmm2                    ; round 3
+    vaesenc     zmm5, zmm5, zmm2                    ; round 3
+    vaesenc     zmm0, zmm0, zmm2                    ; round 3
+    vaesenc     zmm1, zmm1, zmm2                    ; round 3
+    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm2                    ; round 4
+    vaesenc     zmm4, zmm4, zmm2                    ; round 4
+    vaesenc     zmm5, zmm5, zmm2                    ; round 4
+    vaesenc     zmm0, zmm0, zmm2                    ; round 4
+    vaesenc     zmm1, zmm1, zmm2                    ; round 4
+    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm2                    ; round 5
+    vaesenc     zmm4, zmm4, zmm2                    ; round 5
+    vaesenc     zmm5, zmm5, zmm2                    ; round 5
+    vaesenc     zmm0, zmm0, zmm2                    ; round 5
+    vaesenc     zmm1, zmm1, zmm2                    ; round 5
+    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm2                    ; round 6
+    vaesenc     zmm4, zmm4, zmm2                    ; round 6
+    vaesenc     zmm5, zmm5, zmm2                    ; round 6
+    vaesenc     zmm0, zmm0, zmm2                    ; round 6
+    vaesenc     zmm1, zmm1, zmm2                    ; round 6
+    vbroadcasti64x2 zmm2, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm2                    ; round 7
+    vaesenc     zmm4, zmm4, zmm2                    ; round 7
+    vaesenc     zmm5, zmm5, zmm2                    ; round 7
+    vaesenc     zmm0, zmm0, zmm2                    ; round 7
+    vaesenc     zmm1, zmm1, zmm2                    ; round 7
+    vbroadcasti64x2 zmm2, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm2                    ; round 8
+    vaesenc     zmm4, zmm4, zmm2                    ; round 8
+    vaesenc     zmm5, zmm5, zmm2                    ; round 8
+    vaesenc     zmm0, zmm0, zmm2                    ; round 8
+    vaesenc     zmm1, zmm1, zmm2                    ; round 8
+    vbroadcasti64x2 zmm2, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm2                    ; round 9
+    vaesenc     zmm4, zmm4, zmm2                    ; round 9
+    vaesenc     zmm5, zmm5, zmm2                    ; round 9
+    vaesenc     zmm0, zmm0, zmm2                    ; round 9
+    vaesenc     zmm1, zmm1, zmm2                    ; round 9
+    vbroadcasti64x2 zmm8, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm1, zmm8                    ; E_K(J_0)
     vmovdqu64   zmm1, [r9]                          ; text
-    vpxorq      zmm9, zmm7, zmm1                    ; k_Nr + text
-    vaesenclast zmm8, zmm8, zmm9                    ; other text
-    vmovdqu64   [r12], zmm8                         ; written
-    vpshufb     zmm1, zmm1, zmm5                    ; C
-    vpclmulqdq  zmm8, zmm1, [rdx + 656], 0x00       ; A0·K0
+    vpxorq      zmm9, zmm8, zmm1                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm9                    ; other text
+    vmovdqu64   [r12], zmm3                         ; written
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpclmulqdq  zmm3, zmm1, [rdx + 656], 0x00       ; A0·K0
     vpclmulqdq  zmm9, zmm1, [rdx + 656], 0x10       ; A0·K1
     vpclmulqdq  zmm10, zmm1, [rdx + 16], 0x01       ; A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
+    vpternlogq  zmm11, zmm3, zmm10, 0x96            ; LO += it
     vpternlogq  zmm12, zmm9, zmm1, 0x96             ; HI += it
     vmovdqu64   zmm1, [r9 + 64]                     ; text
-    vpxorq      zmm8, zmm7, zmm1                    ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm8                    ; other text
+    vpxorq      zmm3, zmm8, zmm1                    ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
     vmovdqu64   [r12 + 64], zmm3                    ; written
-    vpshufb     zmm1, zmm1, zmm5                    ; C
+    vpshufb     zmm1, zmm1, zmm6                    ; C
     vpclmulqdq  zmm3, zmm1, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm1, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm4, zmm1, [rdx + 720], 0x10       ; A0·K1
     vpclmulqdq  zmm9, zmm1, [rdx + 80], 0x01        ; A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx + 80], 0x11        ; A1·B1
     vpternlogq  zmm11, zmm3, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm1, 0x96             ; HI += it
+    vpternlogq  zmm12, zmm4, zmm1, 0x96             ; HI += it
     vmovdqu64   zmm1, [r9 + 128]                    ; text
-    vpxorq      zmm3, zmm7, zmm1                    ; k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vpxorq      zmm3, zmm8, zmm1                    ; k_Nr + text
+    vaesenclast zmm3, zmm5, zmm3                    ; other text
     vmovdqu64   [r12 + 128], zmm3                   ; written
-    vpshufb     zmm1, zmm1, zmm5                    ; C
+    vpshufb     zmm1, zmm1, zmm6                    ; C
     vpclmulqdq  zmm3, zmm1, [rdx + 784], 0x00       ; A0·K0
     vpclmulqdq  zmm4, zmm1, [rdx + 784], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm1, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm5, zmm1, [rdx + 144], 0x01       ; A1·B0
     vpclmulqdq  zmm1, zmm1, [rdx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; LO += it
     vpternlogq  zmm12, zmm4, zmm1, 0x96             ; HI += it
     vmovdqu8    zmm1{k1}{z}, [r9 + 192]             ; text, zero-padded
-    vpxorq      zmm3, zmm7, zmm1                    ; k_Nr + text
+    vpxorq      zmm3, zmm8, zmm1                    ; k_Nr + text
     vaesenclast zmm0, zmm0, zmm3                    ; other text
     vmovdqu8    [r12 + 192]{k1}, zmm0               ; written
-    vpshufb     zmm0, zmm1, zmm5                    ; C
+    vpshufb     zmm0, zmm1, zmm6                    ; C
     vpclmulqdq  zmm1, zmm0, [rdx + 848], 0x00       ; A0·K0
     vpclmulqdq  zmm3, zmm0, [rdx + 848], 0x10       ; A0·K1
     vpclmulqdq  zmm4, zmm0, [rdx + 208], 0x01       ; A1·B0
@@ -6018,117 +6029,1454 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
     vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
 .short_reduce:
-    vpclmulqdq  zmm0, zmm11, zmm6, 0x10             ; LO0·Q'
+    vpclmulqdq  zmm0, zmm11, zmm7, 0x10             ; LO0·Q'
     vpshufd     zmm1, zmm11, 0x4e                   ; (LO1, LO0)
     vpternlogq  zmm1, zmm12, zmm0, 0x96             ; RES = fold(LO) + HI
     vextracti64x4 ymm0, zmm1, 0x01                  ; upper lanes
     vpxorq      ymm0, ymm1, ymm0                    ; add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; upper lanes
     vpxorq      xmm0, xmm0, xmm1                    ; add up the lanes
-    vpshufb     xmm0, xmm0, xmm5                    ; as in memory
+    vpshufb     xmm0, xmm0, xmm6                    ; as in memory
     vpxorq      xmm0, xmm0, xmm2                    ; the tag
     jmp         .wanted
 .long:
-    vmovdqu64   xmm0, [rdi + 1280]                  ; E_K(J_0): k_0
-    vpxorq      xmm0, xmm20, xmm0                   ; E_K(J_0): + k_0
-    vmovdqu64   xmm1, [rdi + 1296]                  ; E_K(J_0): k_1
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 1
-    vmovdqu64   xmm1, [rdi + 1312]                  ; E_K(J_0): k_2
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 2
-    vmovdqu64   xmm1, [rdi + 1328]                  ; E_K(J_0): k_3
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 3
-    vmovdqu64   xmm1, [rdi + 1344]                  ; E_K(J_0): k_4
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 4
-    vmovdqu64   xmm1, [rdi + 1360]                  ; E_K(J_0): k_5
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 5
-    vmovdqu64   xmm1, [rdi + 1376]                  ; E_K(J_0): k_6
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 6
-    vmovdqu64   xmm1, [rdi + 1392]                  ; E_K(J_0): k_7
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 7
-    vmovdqu64   xmm1, [rdi + 1408]                  ; E_K(J_0): k_8
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 8
-    vmovdqu64   xmm1, [rdi + 1424]                  ; E_K(J_0): k_9
-    vaesenc     xmm0, xmm0, xmm1                    ; E_K(J_0): round 9
-    vmovdqu64   xmm1, [rdi + 1440]                  ; E_K(J_0): k_10
-    vaesenclast xmm0, xmm0, xmm1                    ; E_K(J_0): last round
-    vmovdqu64   [rsp], xmm0                         ; E_K(J_0), put aside
-    vpshufb     zmm0, zmm20, zmm5                   ; counter, last word first
+    vpshufb     zmm0, zmm1, zmm6                    ; counter, last word first
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
-    vpclmulqdq  xmm1, xmm7, [rdi + 1200], 0x00      ; A0·K0
-    vpclmulqdq  xmm4, xmm7, [rdi + 1200], 0x10      ; A0·K1
-    vpclmulqdq  xmm2, xmm7, [rdi + 560], 0x01       ; A1·B0
-    vpclmulqdq  xmm3, xmm7, [rdi + 560], 0x11       ; A1·B1
-    vpxorq      xmm1, xmm1, xmm2                    ; LO += it
-    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; (LO1, LO0)
-    vpternlogq  xmm4, xmm3, xmm1, 0x96              ; + HI
-    vpxorq      xmm1, xmm2, xmm4                    ; RES = fold(LO) + HI
-    mov         rbp, r13
-    mov         rbx, r12
+    mov         r11, r13
+    mov         rsi, r12
     vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
     vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
     vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
-    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_3
-    vbroadcasti64x2 zmm8, [rdi + 1344]              ; k_4
-    vbroadcasti64x2 zmm9, [rdi + 1360]              ; k_5
-    vbroadcasti64x2 zmm10, [rdi + 1376]             ; k_6
-    vbroadcasti64x2 zmm11, [rdi + 1392]             ; k_7
-    vbroadcasti64x2 zmm12, [rdi + 1408]             ; k_8
-    vbroadcasti64x2 zmm13, [rdi + 1424]             ; k_9
-    vbroadcasti64x2 zmm14, [rdi + 1440]             ; k_10
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbp, 512
-    jb          .rest
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vbroadcasti64x2 zmm9, [rdi + 1344]              ; k_4
+    vbroadcasti64x2 zmm10, [rdi + 1360]             ; k_5
+    vbroadcasti64x2 zmm11, [rdi + 1376]             ; k_6
+    vbroadcasti64x2 zmm12, [rdi + 1392]             ; k_7
+    vbroadcasti64x2 zmm13, [rdi + 1408]             ; k_8
+    vbroadcasti64x2 zmm14, [rdi + 1424]             ; k_9
+    vbroadcasti64x2 zmm15, [rdi + 1440]             ; k_10
+    cmp         r11, 513
+    jae         .groups
+    mov         rcx, r13
+    shl         rcx, 0x03                           ; bits
+    vmovq       xmm16, rcx
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm17, r8
+    vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
+    cmp         r11, 257
+    jae         .alone_over_4
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x81
+    jae         .alone_over_2
+    cmp         r11, 0x41
+    jae         .alone_over_1
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x01
+    jae         .alone_over_0
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vpxorq      zmm0, zmm1, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm17, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpternlogq  xmm17, xmm1, xmm2, 0x96             ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm1, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
+    vpxorq      xmm16, xmm17, xmm1                  ; S: LO += it
+    vaesenclast zmm1, zmm0, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      xmm0, xmm3, xmm0                    ; S: HI += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    jmp         .alone_reduce
+.alone_over_0:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9]                  ; text, zero-padded
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpternlogq  xmm19, xmm18, xmm2, 0x96            ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpternlogq  xmm18, xmm2, xmm3, 0x96             ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm2, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpxorq      xmm16, xmm19, xmm2                  ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpshufb     zmm2, zmm17, zmm6                   ; C
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm4, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm3, zmm4, 0x96             ; C1: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm0, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
+    vpclmulqdq  zmm4, zmm2, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm4, zmm2, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi]{k1}, zmm1                     ; AES: written
+    jmp         .alone_reduce
+.alone_over_1:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm19, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm20, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpternlogq  xmm21, xmm19, xmm20, 0x96           ; S: LO += it
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  xmm3, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpclmulqdq  xmm16, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpternlogq  xmm19, xmm3, xmm16, 0x96            ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpclmulqdq  xmm3, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpxorq      xmm16, xmm21, xmm3                  ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpshufb     zmm3, zmm17, zmm6                   ; C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm5, zmm0, zmm11                   ; AES: round 6
+    vpxorq      xmm0, xmm19, xmm4                   ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpternlogq  zmm0, zmm4, zmm3, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 8
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpshufb     zmm4, zmm4, zmm6                    ; C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
+    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm2, zmm4, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 64]{k1}, zmm1                ; AES: written
+    jmp         .alone_reduce
+.alone_over_2:
+    cmp         r11, 0xc1
+    jae         .alone_over_3
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 128]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm21, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpternlogq  xmm22, xmm20, xmm21, 0x96           ; S: LO += it
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm16, zmm18, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm18, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpternlogq  xmm20, xmm2, xmm18, 0x96            ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpclmulqdq  xmm2, xmm8, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 2
+    vpxorq      xmm16, xmm22, xmm2                  ; S: LO += it
+    vaesenc     zmm2, zmm19, zmm4                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vmovdqu64   zmm4, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpshufb     zmm4, zmm4, zmm6                    ; C
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm18, zmm4, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm4, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpternlogq  zmm16, zmm18, zmm5, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpxorq      xmm0, xmm20, xmm0                   ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 6
+    vpshufb     zmm5, zmm17, zmm6                   ; C
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm5, [rdx + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C3: LO += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm5, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpternlogq  zmm0, zmm8, zmm5, 0x96              ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vaesenclast zmm8, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpshufb     zmm1, zmm5, zmm6                    ; C
+    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm5, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi], zmm3                         ; AES: written
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm3, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 128]{k1}, zmm2               ; AES: written
+    jmp         .alone_reduce
+.alone_over_3:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 192]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpternlogq  xmm23, xmm20, xmm22, 0x96           ; S: LO += it
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm21, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm21, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpternlogq  xmm22, xmm16, xmm21, 0x96           ; S: HI += it
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
+    vpxorq      xmm16, xmm23, xmm16                 ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vmovdqu64   zmm3, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm4, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpternlogq  zmm16, zmm20, zmm4, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
+    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm5, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpxorq      xmm0, xmm22, xmm8                   ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vmovdqu64   zmm3, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm18, zmm10                  ; AES: round 5
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C3: HI += it
+    vaesenc     zmm3, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpshufb     zmm5, zmm17, zmm6                   ; C
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C4: LO += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C4: HI += it
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpclmulqdq  zmm1, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm5, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
+    vpternlogq  zmm16, zmm1, zmm9, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm2, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 192]{k1}, zmm3               ; AES: written
+    jmp         .alone_reduce
+.alone_over_4:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 385
+    jae         .alone_over_6
+    cmp         r11, 321
+    jae         .alone_over_5
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 256]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
+    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpternlogq  xmm23, xmm16, xmm22, 0x96           ; S: HI += it
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
+    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpshufb     zmm19, zmm19, zmm6                  ; C
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm19, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm22, zmm19, [rdx + 64], 0x01      ; C2: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vpternlogq  zmm16, zmm3, zmm22, 0x96            ; C2: LO += it
+    vaesenc     zmm3, zmm20, zmm4                   ; AES: round 2
+    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm4, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpxorq      xmm0, xmm23, xmm8                   ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm8, zmm18, zmm5                   ; AES: round 3
+    vpclmulqdq  zmm18, zmm19, [rdx + 704], 0x10     ; C2: A0·K1
+    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm19, zmm19, [rdx + 64], 0x11      ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 3
+    vpternlogq  zmm0, zmm18, zmm19, 0x96            ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vaesenc     zmm18, zmm20, zmm9                  ; AES: round 4
+    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm19, zmm5, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm5, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm19, zmm9, 0x96            ; C3: LO += it
+    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
+    vpclmulqdq  zmm18, zmm5, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpternlogq  zmm0, zmm18, zmm5, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm9, zmm11                   ; AES: round 6
+    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C4: LO += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm9, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpternlogq  zmm0, zmm10, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpshufb     zmm9, zmm17, zmm6                   ; C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm9, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm9, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm9, zmm9, [rdx + 256], 0x11       ; C5: A1·B1
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpternlogq  zmm0, zmm10, zmm9, 0x96             ; C5: HI += it
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
+    vmovdqu64   zmm2, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpshufb     zmm2, zmm2, zmm6                    ; C
+    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
+    vpclmulqdq  zmm1, zmm2, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
+    vpternlogq  zmm16, zmm1, zmm9, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm2, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm3, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 256]{k1}, zmm2               ; AES: written
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_reduce
+.alone_over_5:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 320]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
+    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm25, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  xmm23, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpternlogq  xmm25, xmm16, xmm23, 0x96           ; S: HI += it
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vmovdqu64   zmm2, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vpshufb     zmm2, zmm2, zmm6                    ; C
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm2, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm2, [rdx + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm3, zmm0, zmm3                    ; AES: round 1
+    vpternlogq  zmm16, zmm23, zmm24, 0x96           ; C2: LO += it
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm8, zmm19, zmm4                   ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
+    vpxorq      xmm0, xmm25, xmm0                   ; S: HI += it
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm2, [rdx + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm2, zmm2, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vpternlogq  zmm0, zmm21, zmm2, 0x96             ; C2: HI += it
+    vaesenc     zmm2, zmm8, zmm5                    ; AES: round 3
+    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 3
+    vpshufb     zmm8, zmm8, zmm6                    ; C
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm8, [rdx + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm21, zmm8, [rdx + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpternlogq  zmm16, zmm5, zmm21, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm19, zmm8, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm8, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpternlogq  zmm0, zmm19, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm6                    ; C
+    vaesenc     zmm18, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm8, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm19, zmm8, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C4: LO += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vpshufb     zmm8, zmm8, zmm6                    ; C
+    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm8, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C5: LO += it
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm8, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpternlogq  zmm0, zmm11, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpshufb     zmm8, zmm17, zmm6                   ; C
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm8, [rdx + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm8, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm1, zmm8, [rdx + 960], 0x10       ; C6: A0·K1
+    vpxorq      zmm11, zmm15, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm8, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm0, zmm1, zmm8, 0x96              ; C6: HI += it
+    vmovdqu64   zmm1, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rsi + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 192], zmm2                   ; AES: written
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1: LO += it
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 256], zmm2                   ; AES: written
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm2, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 320]{k1}, zmm2               ; AES: written
+    jmp         .alone_reduce
+.alone_over_6:
+    cmp         r11, 449
+    jae         .alone_over_7
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 384]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
+    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm26, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpternlogq  xmm26, xmm16, xmm25, 0x96           ; S: HI += it
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm6                  ; C
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm2, zmm24, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm25, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vpternlogq  zmm16, zmm2, zmm25, 0x96            ; C2: LO += it
+    vaesenc     zmm2, zmm20, zmm3                   ; AES: round 1
+    vaesenc     zmm20, zmm22, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm22, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm3, zmm0, zmm3                    ; AES: round 1
+    vpxorq      xmm0, xmm26, xmm8                   ; S: HI += it
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm8, zmm18, zmm4                   ; AES: round 2
+    vpclmulqdq  zmm18, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vpternlogq  zmm0, zmm18, zmm23, 0x96            ; C2: HI += it
+    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 2
+    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpshufb     zmm4, zmm22, zmm6                   ; C
+    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm4, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C3: LO += it
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C3: HI += it
+    vaesenc     zmm4, zmm21, zmm9                   ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm21, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm9, zmm21, 0x96            ; C4: LO += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C4: HI += it
+    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm19, zmm11                  ; AES: round 6
+    vmovdqu64   zmm9, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm18, zmm9, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpternlogq  zmm16, zmm18, zmm11, 0x96           ; C5: LO += it
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
+    vaesenc     zmm18, zmm19, zmm12                 ; AES: round 7
+    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C5: HI += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm9, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rdx + 320], 0x11       ; C6: A1·B1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C6: HI += it
+    vaesenc     zmm9, zmm10, zmm14                  ; AES: round 9
+    vaesenc     zmm10, zmm18, zmm14                 ; AES: round 9
+    vpshufb     zmm11, zmm17, zmm6                  ; C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x00    ; C7: A0·K0
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm13, zmm11, [rdx + 384], 0x01     ; C7: A1·B0
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C7: LO += it
+    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm11, [rdx + 1024], 0x10     ; C7: A0·K1
+    vpclmulqdq  zmm11, zmm11, [rdx + 384], 0x11     ; C7: A1·B1
+    vpternlogq  zmm0, zmm5, zmm11, 0x96             ; C7: HI += it
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpshufb     zmm4, zmm5, zmm6                    ; C
+    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
+    vpternlogq  zmm16, zmm2, zmm5, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 320], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm4, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm2, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 384]{k1}, zmm3               ; AES: written
+    jmp         .alone_reduce
+.alone_over_7:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 448]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
+    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm27, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm8, [rdx + 624], 0x10      ; S: A0·K1
+    vpaddd      zmm26, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
+    vpternlogq  xmm27, xmm16, xmm25, 0x96           ; S: HI += it
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm6                  ; C
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
+    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
+    vpxorq      zmm2, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm0, zmm24, [rdx + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vpternlogq  zmm16, zmm25, zmm0, 0x96            ; C2: LO += it
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm8, zmm21, zmm3                   ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpxorq      xmm0, xmm27, xmm0                   ; S: HI += it
+    vaesenc     zmm21, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm23, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm24, [rdx + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpternlogq  zmm0, zmm23, zmm3, 0x96             ; C2: HI += it
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
+    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm4                    ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vpshufb     zmm19, zmm19, zmm6                  ; C
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm19, [rdx + 768], 0x00     ; C3: A0·K0
+    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm19, [rdx + 128], 0x01     ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpternlogq  zmm16, zmm23, zmm25, 0x96           ; C3: LO += it
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vpclmulqdq  zmm18, zmm19, [rdx + 768], 0x10     ; C3: A0·K1
+    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm19, zmm19, [rdx + 128], 0x11     ; C3: A1·B1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vpternlogq  zmm0, zmm18, zmm19, 0x96            ; C3: HI += it
+    vaesenc     zmm18, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm24, zmm5                  ; AES: round 3
+    vmovdqu64   zmm22, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpshufb     zmm5, zmm22, zmm6                   ; C
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm22, zmm5, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm23, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C4: LO += it
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm5, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpternlogq  zmm0, zmm22, zmm5, 0x96             ; C4: HI += it
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm8, zmm10                   ; AES: round 5
+    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm9, zmm20, zmm10                  ; AES: round 5
+    vaesenc     zmm20, zmm21, zmm10                 ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm6                    ; C
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm21, zmm8, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm21, zmm10, 0x96           ; C5: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpshufb     zmm8, zmm8, zmm6                    ; C
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, [rdx + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vaesenc     zmm11, zmm20, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm20, zmm8, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
+    vpternlogq  zmm16, zmm10, zmm20, 0x96           ; C6: LO += it
+    vaesenc     zmm10, zmm19, zmm12                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm12, zmm8, [rdx + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rdx + 320], 0x11       ; C6: A1·B1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpternlogq  zmm0, zmm12, zmm8, 0x96             ; C6: HI += it
+    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 8
+    vmovdqu64   zmm9, [r9 + 384]                    ; C, bytes as in memory
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
+    vaesenc     zmm12, zmm18, zmm13                 ; AES: round 8
+    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm13, zmm9, [rdx + 1024], 0x00     ; C7: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm18, zmm9, [rdx + 384], 0x01      ; C7: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm16, zmm13, zmm18, 0x96           ; C7: LO += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm9, [rdx + 1024], 0x10     ; C7: A0·K1
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, [rdx + 384], 0x11       ; C7: A1·B1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpternlogq  zmm0, zmm13, zmm9, 0x96             ; C7: HI += it
+    vaesenclast zmm9, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpshufb     zmm1, zmm17, zmm6                   ; C
+    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm9, zmm1, [rdx + 1088], 0x00      ; C8: A0·K0
+    vpxorq      zmm13, zmm15, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm13                   ; AES: last round: the other text
+    vpclmulqdq  zmm13, zmm1, [rdx + 448], 0x01      ; C8: A1·B0
+    vpternlogq  zmm16, zmm9, zmm13, 0x96            ; C8: LO += it
+    vpclmulqdq  zmm9, zmm1, [rdx + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm1, zmm1, [rdx + 448], 0x11       ; C8: A1·B1
+    vpternlogq  zmm0, zmm9, zmm1, 0x96              ; C8: HI += it
+    vmovdqu64   zmm1, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rsi + 256], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 320], zmm3                   ; AES: written
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 384], zmm3                   ; AES: written
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 448]{k1}, zmm2               ; AES: written
+.alone_reduce:
+    vpclmulqdq  zmm1, zmm16, zmm7, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm16, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
+    vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    jmp         .tagged
 .groups:
-    vmovdqu64   zmm15, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
-    vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
-    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
+    vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
+    vmovdqu64   zmm19, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
+    vpshufb     zmm16, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm20, xmm8, [rdi + 688], 0x00      ; S: A0·K0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm22, xmm8, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm29, xmm20, xmm22                 ; S: LO += it
+    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm24, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm23, zmm23, zmm6                  ; C
+    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm23, [rdi + 768], 0x00     ; C2: A0·K0
+    vpaddd      zmm26, zmm0, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm27, zmm23, [rdi + 128], 0x01     ; C2: A1·B0
+    vpaddd      zmm28, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm28, zmm28, zmm6                  ; AES: counter block
+    vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C2: LO += it
+    vpaddd      zmm25, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm27, xmm8, [rdi + 688], 0x10      ; S: A0·K1
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpclmulqdq  xmm8, xmm8, [rdi + 48], 0x11        ; S: A1·B1
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      xmm30, xmm27, xmm8                  ; S: HI += it
+    vpxorq      zmm8, zmm16, zmm2                   ; AES: + k_0
+    vpxorq      zmm16, zmm21, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm21, zmm23, [rdi + 768], 0x10     ; C2: A0·K1
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm23, [rdi + 128], 0x11     ; C2: A1·B1
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
+    vpternlogq  zmm30, zmm21, zmm23, 0x96           ; C2: HI += it
+    vpxorq      zmm21, zmm26, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm28, zmm2                  ; AES: + k_0
+    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vaesenc     zmm8, zmm8, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm27, zmm26, [rdi + 832], 0x00     ; C3: A0·K0
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3: A1·B0
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C3: LO += it
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm26, [rdi + 832], 0x10     ; C3: A0·K1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3: A1·B1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm8, zmm8, zmm4                    ; AES: round 2
+    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C3: HI += it
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vmovdqu64   zmm26, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x00     ; C4: A0·K0
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4: A1·B0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C4: LO += it
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x10     ; C4: A0·K1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4: A1·B1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C4: HI += it
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
+    vmovdqu64   zmm26, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm26, [rdi + 960], 0x00     ; C5: A0·K0
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm26, [rdi + 320], 0x01     ; C5: A1·B0
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C5: LO += it
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm26, [rdi + 960], 0x10     ; C5: A0·K1
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5: A1·B1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C5: HI += it
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
+    vmovdqu64   zmm26, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
+    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x00    ; C6: A0·K0
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm28, zmm26, [rdi + 384], 0x01     ; C6: A1·B0
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6: LO += it
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x10    ; C6: A0·K1
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm26, zmm26, [rdi + 384], 0x11     ; C6: A1·B1
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
+    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C6: HI += it
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
+    vmovdqu64   zmm26, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm27, zmm26, [rdi + 1088], 0x00    ; C7: A0·K0
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7: A1·B0
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C7: LO += it
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm27, zmm26, [rdi + 1088], 0x10    ; C7: A0·K1
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7: A1·B1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
+    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C7: HI += it
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vmovdqu64   zmm26, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
+    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x00    ; C8: A0·K0
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm28, zmm26, [rdi + 512], 0x01     ; C8: A1·B0
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8: LO += it
+    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x10    ; C8: A0·K1
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm26, zmm26, [rdi + 512], 0x11     ; C8: A1·B1
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
+    vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C8: HI += it
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
+    vmovdqu64   zmm26, [r9]                         ; C, bytes as in memory
+    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm27, zmm26, [rdi + 704], 0x00     ; C1: A0·K0
+    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpclmulqdq  zmm1, zmm26, [rdi + 64], 0x01       ; C1: A1·B0
+    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm29, zmm27, zmm1, 0x96            ; C1: LO += it
+    vaesenclast zmm1, zmm16, zmm8                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
+    vpclmulqdq  zmm1, zmm26, [rdi + 704], 0x10      ; C1: A0·K1
+    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm20, zmm8                   ; AES: last round: the other text
+    vpclmulqdq  zmm16, zmm26, [rdi + 64], 0x11      ; C1: A1·B1
+    vmovdqu64   [rsi + 128], zmm8                   ; AES: written
+    vpternlogq  zmm30, zmm1, zmm16, 0x96            ; C1: HI += it
+    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm29, zmm7, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpshufd     zmm16, zmm29, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm1, zmm24, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
+    vpternlogq  zmm16, zmm30, zmm8, 0x96            ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm1, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vextracti64x4 ymm8, zmm16, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 320], zmm1                   ; AES: written
+    vpxorq      ymm1, ymm16, ymm8                   ; reduce: add up the lanes
+    vpxorq      zmm8, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm23, zmm8                   ; AES: last round: the other text
+    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rsi + 384], zmm8                   ; AES: written
+    vpxorq      xmm8, xmm1, xmm16                   ; reduce: add up the lanes
+    vpxorq      zmm1, zmm15, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm25, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 448], zmm1                   ; AES: written
+    add         r9, 512                             ; next group
+    add         rsi, 512
+    sub         r11, 512
+    cmp         r11, 513
+    jb          .rest
 .group:
-    vpshufb     zmm18, zmm0, zmm5                   ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm1, zmm0, zmm6                    ; AES: counter block
+    vmovdqu64   zmm16, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm5                  ; C3·H^6: C
-    vpshufb     zmm20, zmm20, zmm5                  ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
     vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm22, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm5                  ; AES: counter block
-    vpaddd      zmm23, zmm0, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm5                  ; C4·H^5: C
-    vpshufb     zmm23, zmm23, zmm5                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm19, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm24, zmm0, zmm16                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm5                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm19, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm26, zmm0, zmm17                  ; AES: 20 blocks ahead
-    vpshufb     zmm26, zmm26, zmm5                  ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; C4·H^5: C
+    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm30, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
+    vpaddd      zmm24, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
+    vpaddd      zmm26, zmm0, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
     vpclmulqdq  zmm27, zmm22, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpaddd      zmm28, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
     vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm25, zmm28, zmm5                  ; AES: counter block
+    vpshufb     zmm25, zmm28, zmm6                  ; AES: counter block
     vpaddd      zmm27, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm31, zmm19, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm27, zmm27, zmm5                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
+    vpshufb     zmm27, zmm27, zmm6                  ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpclmulqdq  zmm19, zmm19, [rdi + 192], 0x11     ; C3·H^6: A1·B1
+    vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
     vpclmulqdq  zmm28, zmm22, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpternlogq  zmm31, zmm19, zmm28, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm19, zmm21, zmm2                  ; AES: + k_0
+    vpternlogq  zmm31, zmm16, zmm28, 0x96           ; C5·H^4: HI += it
+    vpxorq      zmm16, zmm21, zmm2                  ; AES: + k_0
     vpxorq      zmm21, zmm23, zmm2                  ; AES: + k_0
     vmovdqu64   zmm23, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
     vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpshufb     zmm23, zmm23, zmm5                  ; C5·H^4: C
+    vpshufb     zmm23, zmm23, zmm6                  ; C5·H^4: C
     vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
     vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^5: A1·B0
     vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
     vpclmulqdq  zmm29, zmm23, [rdi + 960], 0x00     ; C5·H^4: A0·K0
     vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
     vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^5: A1·B1
     vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
@@ -6137,11 +7485,11 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
     vpternlogq  zmm31, zmm22, zmm28, 0x96           ; C6·H^3: HI += it
     vaesenc     zmm22, zmm27, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
     vmovdqu64   zmm27, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpshufb     zmm27, zmm27, zmm5                  ; C6·H^3: C
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpshufb     zmm27, zmm27, zmm6                  ; C6·H^3: C
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
     vpclmulqdq  zmm28, zmm23, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
@@ -6150,377 +7498,1132 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
     vpclmulqdq  zmm23, zmm23, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
     vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
     vpternlogq  zmm31, zmm23, zmm28, 0x96           ; C7·H^2: HI += it
-    vaesenc     zmm23, zmm26, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm26, zmm5                  ; AES: round 3
     vmovdqu64   zmm26, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm5                  ; C7·H^2: C
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpshufb     zmm26, zmm26, zmm6                  ; C7·H^2: C
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
     vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C6·H^3: A1·B0
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
     vpclmulqdq  zmm29, zmm26, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
     vpclmulqdq  zmm27, zmm27, [rdi + 384], 0x11     ; C6·H^3: A1·B1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
     vpclmulqdq  zmm28, zmm26, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: HI += it
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
     vmovdqu64   zmm27, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
-    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
-    vpshufb     zmm27, zmm27, zmm5                  ; C8·H^1: C
-    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
-    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
+    vpshufb     zmm27, zmm27, zmm6                  ; C8·H^1: C
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
     vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
     vpclmulqdq  zmm29, zmm27, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
     vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
     vpclmulqdq  zmm28, zmm27, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
-    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
-    vaesenc     zmm25, zmm25, zmm10                 ; AES: round 6
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
+    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
     vmovdqu64   zmm26, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm5                  ; C2·H^7: C
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
+    vpshufb     zmm26, zmm26, zmm6                  ; C2·H^7: C
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
     vpclmulqdq  zmm28, zmm27, [rdi + 512], 0x01     ; C8·H^1: A1·B0
-    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
     vpclmulqdq  zmm29, zmm26, [rdi + 768], 0x00     ; C2·H^7: A0·K0
-    vaesenc     zmm25, zmm25, zmm11                 ; AES: round 7
+    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
     vpclmulqdq  zmm27, zmm27, [rdi + 512], 0x11     ; C8·H^1: A1·B1
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
     vpclmulqdq  zmm28, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^8: HI += it
-    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
     vmovdqu64   zmm27, [r9]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm12                 ; AES: round 8
-    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vpshufb     zmm27, zmm27, zmm5                  ; C1·H^8: C
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vpxorq      zmm1, zmm27, zmm1                   ; C1·H^8: A = X + C
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
+    vpshufb     zmm27, zmm27, zmm6                  ; C1·H^8: C
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpxorq      zmm8, zmm27, zmm8                   ; C1·H^8: A = X + C
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm14                 ; AES: round 9
     vpclmulqdq  zmm27, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
-    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm1, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm28, zmm8, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm25, zmm25, zmm13                 ; AES: round 9
-    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
+    vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
     vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vpxorq      zmm27, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm18, zmm18, zmm27                 ; AES: last round: the other text
-    vpclmulqdq  zmm27, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vmovdqu64   [rbx], zmm18                        ; AES: written
+    vpxorq      zmm27, zmm15, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm27                   ; AES: last round: the other text
+    vpclmulqdq  zmm27, zmm8, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vmovdqu64   [rsi], zmm1                         ; AES: written
     vpternlogq  zmm31, zmm26, zmm27, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm18, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm1, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vmovdqu64   [rbx + 64], zmm18                   ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm20, zmm8, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
     vpxorq      zmm20, zmm30, zmm20                 ; C1·H^8: LO += it
-    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vmovdqu64   [rbx + 128], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vpshufd     zmm19, zmm20, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm18, zmm21, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm18                  ; AES: written
-    vpternlogq  zmm31, zmm1, zmm19, 0x96            ; reduce: + HI
-    vpxorq      zmm1, zmm14, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm18, zmm20, zmm6, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm1, zmm16, zmm1                   ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpshufd     zmm16, zmm20, 0x4e                  ; reduce: (LO1, LO0)
+    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
+    vpternlogq  zmm31, zmm8, zmm16, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm20, zmm7, 0x10             ; reduce: LO0·Q'
     vaesenclast zmm1, zmm24, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbx + 256], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm18, zmm31                  ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm18, zmm14, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
-    vextracti64x4 ymm19, zmm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbx + 320], zmm18                  ; AES: written
-    vpxorq      ymm1, ymm1, ymm19                   ; reduce: add up the lanes
-    vpxorq      zmm18, zmm14, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm18, zmm25, zmm18                 ; AES: last round: the other text
-    vextracti64x2 xmm19, ymm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbx + 384], zmm18                  ; AES: written
-    vpxorq      zmm18, zmm14, [r9 + 448]            ; AES: k_Nr + text
-    vpxorq      xmm1, xmm1, xmm19                   ; reduce: add up the lanes
-    vaesenclast zmm18, zmm22, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 448], zmm18                  ; AES: written
+    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm8, zmm31                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm8, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm23, zmm8                   ; AES: last round: the other text
+    vextracti64x4 ymm16, zmm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rsi + 320], zmm8                   ; AES: written
+    vpxorq      ymm1, ymm1, ymm16                   ; reduce: add up the lanes
+    vpxorq      zmm8, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm25, zmm8                   ; AES: last round: the other text
+    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rsi + 384], zmm8                   ; AES: written
+    vpxorq      zmm20, zmm15, [r9 + 448]            ; AES: k_Nr + text
+    vpxorq      xmm8, xmm1, xmm16                   ; reduce: add up the lanes
+    vaesenclast zmm1, zmm22, zmm20                  ; AES: last round: the other text
+    vmovdqu64   [rsi + 448], zmm1                   ; AES: written
     add         r9, 512                             ; next group
-    add         rbx, 512
-    sub         rbp, 512
-    cmp         rbp, 512
+    add         rsi, 512
+    sub         r11, 512
+    cmp         r11, 513
     jae         .group
 .after_group:
-    cmp         rbp, 0x00
-    je          .tag
 .rest:
-    mov         rsi, r9
-    mov         r11, rbp
+    mov         rcx, r13
+    shl         rcx, 0x03                           ; bits
+    vmovq       xmm1, rcx
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm16, r8
+    vpunpcklqdq xmm1, xmm1, xmm16                   ; bits of both lengths, bytes reversed
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 257
+    jae         .rest_over_4
+    cmp         r11, 0x81
+    jae         .rest_over_2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x41
+    jae         .rest_over_1
     lea         rcx, [r11 + 15]
     and         rcx, -16
-    lea         rdx, [rdi + 576]
-    sub         rdx, rcx                            ; H^m
-    cmp         r11, 0x40
-    jae         .tail_first
-    vpxorq      xmm19, xmm19, xmm19
-    vpxorq      xmm20, xmm20, xmm20
-    jmp         .tail_rest
-.tail_first:
-    vmovdqu64   zmm15, [rsi]                        ; C·H^m: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm5                  ; C·H^m: C
-    vpxorq      zmm1, zmm15, zmm1                   ; C·H^m: A = X + C
-    vpclmulqdq  zmm15, zmm1, [rdx + 640], 0x00      ; C·H^m: A0·K0
-    vpclmulqdq  zmm16, zmm1, [rdx + 640], 0x10      ; C·H^m: A0·K1
-    vpclmulqdq  zmm17, zmm1, [rdx], 0x01            ; C·H^m: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm19, zmm15, zmm17                 ; C·H^m: LO += it
-    vpxorq      zmm20, zmm16, zmm1                  ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
-    jb          .tail_after_block
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-.tail_block:
-    vmovdqu64   zmm15, [rsi]                        ; C·H^i: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm5                  ; C·H^i: C
-    vpclmulqdq  zmm16, zmm15, [rdx + 640], 0x00     ; C·H^i: A0·K0
-    vpclmulqdq  zmm17, zmm15, [rdx + 640], 0x10     ; C·H^i: A0·K1
-    vpclmulqdq  zmm18, zmm15, [rdx], 0x01           ; C·H^i: A1·B0
-    vpclmulqdq  zmm15, zmm15, [rdx], 0x11           ; C·H^i: A1·B1
-    vpternlogq  zmm19, zmm16, zmm18, 0x96           ; C·H^i: LO += it
-    vpternlogq  zmm20, zmm17, zmm15, 0x96           ; C·H^i: HI += it
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         r11, 0x00
-    je          .tail_reduce
-.tail_rest:
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
     mov         rcx, -1
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [rsi]                 ; C, zero-padded
-    vpshufb     zmm15, zmm15, zmm5                  ; C
-    vpxorq      zmm1, zmm15, zmm1                   ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm15, zmm1, [rdx + 640], 0x00      ; C·H^i: A0·K0
-    vpclmulqdq  zmm16, zmm1, [rdx + 640], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm17, zmm1, [rdx], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm19, zmm15, zmm17, 0x96           ; C·H^i: LO += it
-    vpternlogq  zmm20, zmm16, zmm1, 0x96            ; C·H^i: HI += it
-.tail_reduce:
-    vpclmulqdq  zmm1, zmm19, zmm6, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm15, zmm19, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm15, zmm20, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm15, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm15, ymm1                   ; reduce: add up the lanes
-    vextracti64x2 xmm15, ymm1, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm15                   ; reduce: add up the lanes
-    vpxorq      xmm15, xmm15, xmm15                 ; reduce
-    cmp         rbp, 0x00
-    je          .written                            ; reduce
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbp, 256
-    jb          .under_4                            ; reduce
-    vpshufb     zmm15, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm16, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm5                  ; AES: counter block
-    vpaddd      zmm17, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm17, zmm17, zmm5                  ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm18, zmm18, zmm5                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vmovdqu8    zmm17{k1}{z}, [r9]                  ; text, zero-padded
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  xmm18, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpxorq      xmm16, xmm16, xmm18                 ; lengths: LO += it
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpshufb     zmm2, zmm17, zmm6                   ; C
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpxorq      zmm2, zmm2, zmm8                    ; A = X + C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm3, zmm4, 0x96             ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm0, zmm13                   ; AES: round 8
+    vpxorq      xmm0, xmm3, xmm1                    ; lengths: HI += it
+    vaesenc     zmm1, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x10       ; C1: A0·K1
+    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm3, zmm2, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi]{k1}, zmm1                     ; AES: written
+    jmp         .rest_reduce
+.rest_over_1:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm19, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpxorq      xmm16, xmm16, xmm19                 ; lengths: LO += it
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpshufb     zmm2, zmm17, zmm6                   ; C
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm2, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  zmm3, zmm2, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpternlogq  zmm16, zmm19, zmm3, 0x96            ; C2: LO += it
+    vaesenc     zmm3, zmm18, zmm5                   ; AES: round 3
+    vpclmulqdq  xmm4, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm0, zmm9                    ; AES: round 4
+    vpxorq      xmm0, xmm4, xmm1                    ; lengths: HI += it
+    vaesenc     zmm1, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm3, zmm2, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm2, zmm2, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpternlogq  zmm0, zmm3, zmm2, 0x96              ; C2: HI += it
+    vaesenc     zmm2, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vmovdqu64   zmm3, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpxorq      zmm3, zmm3, zmm8                    ; A = X + C
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1: LO += it
+    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpclmulqdq  zmm1, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm1, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 64]{k1}, zmm2                ; AES: written
+    jmp         .rest_reduce
+.rest_over_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0xc1
+    jae         .rest_over_3
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm17{k1}{z}, [r9 + 128]            ; text, zero-padded
+    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm20, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm16, xmm16, xmm20                 ; lengths: LO += it
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpshufb     zmm20, zmm20, zmm6                  ; C
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  zmm2, zmm20, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm20, [rdx + 64], 0x01      ; C2: A1·B0
+    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vpternlogq  zmm16, zmm2, zmm21, 0x96            ; C2: LO += it
+    vaesenc     zmm2, zmm18, zmm4                   ; AES: round 2
+    vpclmulqdq  xmm3, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm4, zmm0, zmm4                    ; AES: round 2
+    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm2, zmm5                    ; AES: round 3
+    vpxorq      xmm0, xmm3, xmm0                    ; lengths: HI += it
+    vaesenc     zmm2, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm3, zmm4, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm4, zmm20, [rdx + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm20, [rdx + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpshufb     zmm4, zmm17, zmm6                   ; C
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm4, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C3: LO += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C3: HI += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpshufb     zmm4, zmm4, zmm6                    ; C
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm4, zmm4, zmm8                    ; A = X + C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm8, zmm5, 0x96             ; C1: LO += it
+    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm2, zmm4, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 128]{k1}, zmm1               ; AES: written
+    jmp         .rest_reduce
+.rest_over_3:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 192]            ; text, zero-padded
+    vpshufb     zmm19, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm21, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm16, xmm16, xmm21                 ; lengths: LO += it
+    vpshufb     zmm21, zmm22, zmm6                  ; AES: counter block
+    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm0, zmm0, zmm17                   ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm17, zmm22, zmm6                  ; C
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm22, zmm17, [rdx + 704], 0x00     ; C2: A0·K0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm17, [rdx + 64], 0x01      ; C2: A1·B0
+    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vaesenc     zmm2, zmm19, zmm3                   ; AES: round 1
+    vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C2: LO += it
+    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm20, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm3, zmm0, zmm3                    ; AES: round 1
+    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm1, zmm2, zmm4                    ; AES: round 2
+    vpxorq      xmm0, xmm20, xmm0                   ; lengths: HI += it
+    vaesenc     zmm2, zmm19, zmm4                   ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm17, [rdx + 704], 0x10     ; C2: A0·K1
+    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm17, [rdx + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpternlogq  zmm0, zmm20, zmm4, 0x96             ; C2: HI += it
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm17, zmm5, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm9, zmm5, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm17, zmm9, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm5, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpshufb     zmm5, zmm18, zmm6                   ; C
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C4: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C4: HI += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vpxorq      zmm9, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm5, zmm8                    ; A = X + C
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpclmulqdq  zmm1, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm1, zmm8, 0x96             ; C1: LO += it
+    vaesenclast zmm1, zmm4, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm2, zmm4, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 192]{k1}, zmm1               ; AES: written
+    jmp         .rest_reduce
+.rest_over_4:
+    cmp         r11, 385
+    jae         .rest_over_6
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 321
+    jae         .rest_over_5
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm19{k1}{z}, [r9 + 256]            ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm22, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm16, xmm16, xmm22                 ; lengths: LO += it
+    vpshufb     zmm22, zmm23, zmm6                  ; AES: counter block
+    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm6                  ; C
+    vpaddd      zmm0, zmm0, zmm18                   ; AES: 16 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  zmm18, zmm23, [rdx + 704], 0x00     ; C2: A0·K0
+    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm23, [rdx + 64], 0x01      ; C2: A1·B0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpternlogq  zmm16, zmm18, zmm24, 0x96           ; C2: LO += it
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm2, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm18, zmm20, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm22, zmm3                  ; AES: round 1
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vaesenc     zmm1, zmm17, zmm3                   ; AES: round 1
+    vpclmulqdq  zmm17, zmm23, [rdx + 704], 0x10     ; C2: A0·K1
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vpclmulqdq  zmm18, zmm23, [rdx + 64], 0x11      ; C2: A1·B1
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vpternlogq  zmm0, zmm17, zmm18, 0x96            ; C2: HI += it
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpshufb     zmm4, zmm17, zmm6                   ; C
+    vaesenc     zmm17, zmm20, zmm5                  ; AES: round 3
+    vaesenc     zmm18, zmm21, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm4, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm21, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpternlogq  zmm16, zmm20, zmm21, 0x96           ; C3: LO += it
+    vaesenc     zmm5, zmm17, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm17, zmm4, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpternlogq  zmm0, zmm17, zmm4, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm5, zmm10                   ; AES: round 5
+    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm5, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm17, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm10, zmm17, 0x96           ; C4: LO += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm5, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vpternlogq  zmm0, zmm10, zmm5, 0x96             ; C4: HI += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpshufb     zmm5, zmm19, zmm6                   ; C
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm5, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm5, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm5, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpternlogq  zmm0, zmm10, zmm5, 0x96             ; C5: HI += it
+    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm3                         ; AES: written
+    vpshufb     zmm3, zmm10, zmm6                   ; C
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm3, zmm8                    ; A = X + C
+    vmovdqu64   [rsi + 64], zmm4                    ; AES: written
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
+    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm4, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, zmm19                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm4, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 256]{k1}, zmm1               ; AES: written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_reduce
+.rest_over_5:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm20{k1}{z}, [r9 + 320]            ; text, zero-padded
+    vpshufb     zmm21, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm23, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
+    vpshufb     zmm23, zmm24, zmm6                  ; AES: counter block
+    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm6                  ; C
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
+    vpaddd      zmm0, zmm0, zmm19                   ; AES: 20 blocks ahead
+    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpclmulqdq  zmm19, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpternlogq  zmm16, zmm25, zmm19, 0x96           ; C2: LO += it
+    vpxorq      zmm19, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm23, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm23, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
     vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
     vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm2, zmm0, zmm2                    ; AES: + k_0
+    vpxorq      xmm0, xmm23, xmm1                   ; lengths: HI += it
+    vaesenc     zmm1, zmm21, zmm3                   ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vpternlogq  zmm0, zmm21, zmm23, 0x96            ; C2: HI += it
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vmovdqu64   zmm3, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
+    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm3, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm3, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vpternlogq  zmm16, zmm22, zmm4, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm21, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpternlogq  zmm0, zmm21, zmm3, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm4, zmm9                    ; AES: round 4
+    vmovdqu64   zmm4, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm19, zmm9                   ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
+    vpshufb     zmm4, zmm4, zmm6                    ; C
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm19, zmm4, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm4, [rdx + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm19, zmm9, 0x96            ; C4: LO += it
+    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 5
+    vpclmulqdq  zmm17, zmm4, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm0, zmm17, zmm4, 0x96             ; C4: HI += it
+    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 6
+    vmovdqu64   zmm5, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 6
+    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm5, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm17, zmm5, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vpternlogq  zmm16, zmm11, zmm17, 0x96           ; C5: LO += it
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm5, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm5, zmm5, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpternlogq  zmm0, zmm11, zmm5, 0x96             ; C5: HI += it
+    vaesenc     zmm5, zmm9, zmm13                   ; AES: round 8
+    vpshufb     zmm9, zmm20, zmm6                   ; C
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm9, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm12, zmm15, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm9, [rdx + 320], 0x11       ; C6: A1·B1
+    vaesenclast zmm1, zmm1, zmm12                   ; AES: last round: the other text
+    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C6: HI += it
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
+    vpshufb     zmm1, zmm9, zmm6                    ; C
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm1, zmm1, zmm8                    ; A = X + C
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm4, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi + 192], zmm4                   ; AES: written
+    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 256], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm15, zmm20                  ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 320]{k1}, zmm2               ; AES: written
+    jmp         .rest_reduce
+.rest_over_6:
+    cmp         r11, 449
+    jae         .rest_over_7
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm20{k1}{z}, [r9 + 384]            ; text, zero-padded
+    vpshufb     zmm21, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
+    vpshufb     zmm23, zmm24, zmm6                  ; AES: counter block
+    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm6                  ; C
+    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
+    vpaddd      zmm19, zmm0, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm27, zmm0, zmm6                   ; AES: counter block
+    vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C2: LO += it
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
+    vpxorq      zmm1, zmm19, zmm2                   ; AES: + k_0
+    vpclmulqdq  zmm19, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vpxorq      zmm2, zmm27, zmm2                   ; AES: + k_0
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
+    vpternlogq  zmm0, zmm19, zmm24, 0x96            ; C2: HI += it
+    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpshufb     zmm19, zmm19, zmm6                  ; C
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 2
+    vpclmulqdq  zmm21, zmm19, [rdx + 768], 0x00     ; C3: A0·K0
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm19, [rdx + 128], 0x01     ; C3: A1·B0
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vpternlogq  zmm16, zmm21, zmm24, 0x96           ; C3: LO += it
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm21, zmm19, [rdx + 768], 0x10     ; C3: A0·K1
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm4, zmm19, [rdx + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm19, zmm22, zmm5                  ; AES: round 3
+    vpternlogq  zmm0, zmm21, zmm4, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vmovdqu64   zmm21, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vpshufb     zmm21, zmm21, zmm6                  ; C
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm21, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm21, [rdx + 192], 0x01     ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpternlogq  zmm16, zmm5, zmm22, 0x96            ; C4: LO += it
+    vaesenc     zmm5, zmm17, zmm9                   ; AES: round 4
+    vaesenc     zmm17, zmm18, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm18, zmm21, [rdx + 832], 0x10     ; C4: A0·K1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm9, zmm21, [rdx + 192], 0x11      ; C4: A1·B1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpternlogq  zmm0, zmm18, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vmovdqu64   zmm18, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
+    vpshufb     zmm18, zmm18, zmm6                  ; C
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm18, [rdx + 896], 0x00     ; C5: A0·K0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm19, zmm18, [rdx + 256], 0x01     ; C5: A1·B0
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C5: LO += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm17, zmm18, [rdx + 896], 0x10     ; C5: A0·K1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm18, zmm18, [rdx + 256], 0x11     ; C5: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpternlogq  zmm0, zmm17, zmm18, 0x96            ; C5: HI += it
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vmovdqu64   zmm11, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpshufb     zmm11, zmm11, zmm6                  ; C
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm17, zmm11, [rdx + 960], 0x00     ; C6: A0·K0
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm11, [rdx + 320], 0x01     ; C6: A1·B0
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm17, zmm12, 0x96           ; C6: LO += it
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm11, [rdx + 960], 0x10     ; C6: A0·K1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, [rdx + 320], 0x11     ; C6: A1·B1
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpternlogq  zmm0, zmm12, zmm11, 0x96            ; C6: HI += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpshufb     zmm11, zmm20, zmm6                  ; C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x00    ; C7: A0·K0
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm13, zmm11, [rdx + 384], 0x01     ; C7: A1·B0
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C7: LO += it
+    vpxorq      zmm12, zmm15, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
+    vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x10    ; C7: A0·K1
+    vpclmulqdq  zmm11, zmm11, [rdx + 384], 0x11     ; C7: A1·B1
+    vpternlogq  zmm0, zmm12, zmm11, 0x96            ; C7: HI += it
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm11, zmm6                   ; C
+    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, zmm8                    ; A = X + C
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm5                   ; AES: written
+    vpternlogq  zmm16, zmm3, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 320], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm4, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm4, zmm15, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm3, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 384]{k1}, zmm2               ; AES: written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_reduce
+.rest_over_7:
+    lea         rcx, [r11 + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    sub         r11, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, r11
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    zmm20{k1}{z}, [r9 + 448]            ; text, zero-padded
+    vpshufb     zmm21, zmm0, zmm6                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
+    vpshufb     zmm23, zmm24, zmm6                  ; AES: counter block
+    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm6                  ; C
+    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
+    vpaddd      zmm19, zmm0, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
+    vpaddd      zmm27, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm27, zmm27, zmm6                  ; AES: counter block
+    vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C2: LO += it
+    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpclmulqdq  xmm25, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpshufb     zmm26, zmm0, zmm6                   ; AES: counter block
+    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm1, zmm22, zmm2                   ; AES: + k_0
+    vpxorq      zmm22, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      xmm0, xmm25, xmm0                   ; lengths: HI += it
+    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
+    vpxorq      zmm25, zmm27, zmm2                  ; AES: + k_0
+    vpxorq      zmm2, zmm26, zmm2                   ; AES: + k_0
+    vpternlogq  zmm0, zmm23, zmm24, 0x96            ; C2: HI += it
+    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vmovdqu64   zmm23, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vpshufb     zmm23, zmm23, zmm6                  ; C
     vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
     vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm23, [rdx + 768], 0x00     ; C3: A0·K0
+    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm23, [rdx + 128], 0x01     ; C3: A1·B0
+    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vpternlogq  zmm16, zmm24, zmm26, 0x96           ; C3: LO += it
+    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpclmulqdq  zmm21, zmm23, [rdx + 768], 0x10     ; C3: A0·K1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm23, [rdx + 128], 0x11     ; C3: A1·B1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vpxorq      zmm19, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm15                        ; AES: written
-    vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm15                   ; AES: written
-    vpxorq      zmm15, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm17, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm15                  ; AES: written
-    vpxorq      zmm15, zmm14, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm15, zmm18, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm15                  ; AES: written
-    add         r9, 256
-    add         rbx, 256
-    sub         rbp, 256
-.under_4:
-    cmp         rbp, 0x80
-    jb          .under_2
-    vpshufb     zmm15, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm16, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm5                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vpxorq      zmm17, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm15                        ; AES: written
-    vpxorq      zmm15, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm15, zmm16, zmm15                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm15                   ; AES: written
-    add         r9, 0x80
-    add         rbx, 0x80
-    sub         rbp, 0x80
-.under_2:
-    cmp         rbp, 0x40
-    jb          .under_1
-    vpshufb     zmm15, zmm0, zmm5                   ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: the next counters
-    vpxorq      zmm15, zmm15, zmm2                  ; AES: + k_0
-    vaesenc     zmm15, zmm15, zmm3                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
-    vpxorq      zmm16, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm15, zmm15, zmm16                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm15                        ; AES: written
-    add         r9, 0x40
-    add         rbx, 0x40
-    sub         rbp, 0x40
-.under_1:
-    cmp         rbp, 0x00
-    je          .written
-    vpshufb     zmm0, zmm0, zmm5                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    mov         rcx, -1
-    bzhi        rcx, rcx, rbp
-    kmovq       k1, rcx                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm2{k1}{z}, [r9]                   ; AES: text, zero-padded
-    vpxorq      zmm2, zmm14, zmm2                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vmovdqu8    [rbx]{k1}, zmm0                     ; AES: written
-    vmovdqu8    zmm15{k1}{z}, zmm0                  ; AES: zero-padded
-.written:
-.tag:
-    mov         rcx, r13
-    shl         rcx, 0x03                           ; bits
-    vmovq       xmm0, rcx
-    shl         r8, 0x03                            ; bits
-    vmovq       xmm2, r8
-    vpunpcklqdq xmm0, xmm0, xmm2                    ; bits of both lengths, bytes reversed
-    vpxorq      xmm0, xmm1, xmm0                    ; lengths: A = X + lengths
-    vpclmulqdq  xmm1, xmm0, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm3, xmm0, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm2, xmm0, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpclmulqdq  xmm0, xmm0, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      xmm1, xmm1, xmm2                    ; lengths: LO += it
-    vpclmulqdq  xmm2, xmm1, xmm6, 0x10              ; lengths: LO0·Q'
-    vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
-    vpternlogq  xmm3, xmm0, xmm1, 0x96              ; lengths: + HI
-    vpxorq      xmm0, xmm2, xmm3                    ; lengths: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm0, xmm5                    ; lengths: as in memory
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vpternlogq  zmm0, zmm21, zmm23, 0x96            ; C3: HI += it
+    vaesenc     zmm21, zmm25, zmm4                  ; AES: round 2
+    vmovdqu64   zmm23, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vpshufb     zmm4, zmm23, zmm6                   ; C
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm4, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
+    vpclmulqdq  zmm24, zmm4, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vpternlogq  zmm16, zmm23, zmm24, 0x96           ; C4: LO += it
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm4, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
+    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C4: HI += it
+    vaesenc     zmm4, zmm17, zmm9                   ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
+    vaesenc     zmm19, zmm21, zmm9                  ; AES: round 4
+    vpshufb     zmm17, zmm17, zmm6                  ; C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm9, zmm17, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm21, zmm17, [rdx + 256], 0x01     ; C5: A1·B0
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm9, zmm21, 0x96            ; C5: LO += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm17, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vpclmulqdq  zmm17, zmm17, [rdx + 256], 0x11     ; C5: A1·B1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm0, zmm9, zmm17, 0x96             ; C5: HI += it
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm10, zmm22, zmm11                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm18, zmm9, [rdx + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm9, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpternlogq  zmm16, zmm18, zmm11, 0x96           ; C6: LO += it
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rdx + 320], 0x11       ; C6: A1·B1
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
+    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C6: HI += it
+    vaesenc     zmm9, zmm19, zmm12                  ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vmovdqu64   zmm11, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vpshufb     zmm11, zmm11, zmm6                  ; C
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x00    ; C7: A0·K0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm11, [rdx + 384], 0x01     ; C7: A1·B0
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm12, zmm18, 0x96           ; C7: LO += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x10    ; C7: A0·K1
+    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, [rdx + 384], 0x11     ; C7: A1·B1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm0, zmm12, zmm11, 0x96            ; C7: HI += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm11, zmm17, zmm14                 ; AES: round 9
+    vpshufb     zmm12, zmm20, zmm6                  ; C
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm12, [rdx + 1088], 0x00    ; C8: A0·K0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm14, zmm15, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm17, zmm12, [rdx + 448], 0x01     ; C8: A1·B0
+    vaesenclast zmm3, zmm3, zmm14                   ; AES: last round: the other text
+    vpternlogq  zmm16, zmm13, zmm17, 0x96           ; C8: LO += it
+    vpclmulqdq  zmm13, zmm12, [rdx + 1088], 0x10    ; C8: A0·K1
+    vpclmulqdq  zmm12, zmm12, [rdx + 448], 0x11     ; C8: A1·B1
+    vpternlogq  zmm0, zmm13, zmm12, 0x96            ; C8: HI += it
+    vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vpshufb     zmm3, zmm12, zmm6                   ; C
+    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm3, zmm8                    ; A = X + C
+    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm4, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 320], zmm4                   ; AES: written
+    vpternlogq  zmm16, zmm1, zmm5, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 384], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm3, zmm15, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 448]{k1}, zmm2               ; AES: written
+.rest_reduce:
+    vpclmulqdq  zmm1, zmm16, zmm7, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm16, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
+.tagged:
 .wanted:
     mov         rcx, -1
     bzhi        rcx, rcx, r10
@@ -6534,7 +8637,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .clear_last
 .clear_blocks:

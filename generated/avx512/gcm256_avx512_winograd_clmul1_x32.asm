@@ -8,7 +8,7 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-31, 16 bytes of stack; see each function
+; wipe       no: secrets may remain in xmm0-31, 272 bytes of stack; see each function
 ; cpu        aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      235 instructions: clmul 25, load 10, other 125, shuffle 19, store 8, xor 48
@@ -74,9 +74,6 @@ gcm256_avx512_winograd_clmul1_x32_fold_q:
 align 16
 gcm256_avx512_winograd_clmul1_x32_lane_numbers:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm256_avx512_winograd_clmul1_x32_lane_numbers_from_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm256_avx512_winograd_clmul1_x32_one:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -2316,7 +2313,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
     vpxorq      xmm13, xmm2, xmm1                   ; S: HI += it
     vbroadcasti64x2 zmm0, [rdi + 2080]              ; AES: k_14
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_0:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -2394,7 +2391,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm3, zmm0                   ; C1: S += it
     vpxorq      zmm4, zmm4, zmm2                    ; C1: LO += it
     vpxorq      zmm13, zmm1, zmm5                   ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_1:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -2498,7 +2495,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm3, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_2:
     cmp         rsi, 0xc1
     jae         .alone_over_3
@@ -2632,7 +2629,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm19, zmm0                  ; C1: S += it
     vpxorq      zmm4, zmm7, zmm1                    ; C1: LO += it
     vpxorq      zmm13, zmm8, zmm2                   ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_3:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -2789,7 +2786,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm3, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_4:
     cmp         rsi, 385
     jae         .alone_over_6
@@ -2978,7 +2975,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm22, zmm0                  ; C1: S += it
     vpxorq      zmm4, zmm9, zmm1                    ; C1: LO += it
     vpxorq      zmm13, zmm10, zmm2                  ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_5:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -3188,7 +3185,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm3, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_6:
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 449
@@ -3429,7 +3426,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm23, zmm0                  ; C1: S += it
     vpxorq      zmm4, zmm19, zmm1                   ; C1: LO += it
     vpxorq      zmm13, zmm11, zmm2                  ; C1: HI += it
-    jmp         .reduce
+    jmp         .alone_reduce
 .alone_over_7:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -3692,7 +3689,20 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm3, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm2, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
+.alone_reduce:
+    vpxorq      zmm0, zmm4, zmm15                   ; reduce: LO += S
+    vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm13, zmm15, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm1, zmm13                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm0, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm1, xmm0, xmm17, 0x96             ; reduce: minus the key terms
+    vpshufb     xmm0, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_byte_swap]  ; reduce: as in memory
+    vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    jmp         .tagged
 .groups:
     vpshufb     zmm16, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_byte_swap]  ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
@@ -4122,13 +4132,12 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     shl         r8, 0x03                            ; bits
     vmovq       xmm15, r8
     vpunpcklqdq xmm1, xmm1, xmm15                   ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 257
     jae         .rest_over_4
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x81
     jae         .rest_over_2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x41
     jae         .rest_over_1
     lea         rcx, [rsi + 15]
@@ -4259,8 +4268,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm1, zmm0                   ; C1: S += it
     vpxorq      zmm4, zmm2, zmm4                    ; C1: LO += it
     vpxorq      zmm13, zmm3, zmm5                   ; C1: HI += it
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_1:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -4416,8 +4424,10 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm2, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_2:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0xc1
     jae         .rest_over_3
     lea         rcx, [rsi + 15]
@@ -4602,7 +4612,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm7, zmm0                   ; C1: S += it
     vpxorq      zmm4, zmm8, zmm1                    ; C1: LO += it
     vpxorq      zmm13, zmm9, zmm2                   ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_3:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -4811,11 +4821,11 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm2, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_reduce
 .rest_over_4:
     cmp         rsi, 385
     jae         .rest_over_6
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 321
     jae         .rest_over_5
     lea         rcx, [rsi + 15]
@@ -5053,7 +5063,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm9, zmm0                   ; C1: S += it
     vpxorq      zmm4, zmm10, zmm1                   ; C1: LO += it
     vpxorq      zmm13, zmm11, zmm2                  ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_5:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -5315,7 +5325,8 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm2, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_reduce
 .rest_over_6:
     cmp         rsi, 449
     jae         .rest_over_7
@@ -5607,7 +5618,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      zmm15, zmm12, zmm0                  ; C1: S += it
     vpxorq      zmm4, zmm11, zmm1                   ; C1: LO += it
     vpxorq      zmm13, zmm13, zmm2                  ; C1: HI += it
-    jmp         .reduce
+    jmp         .rest_reduce
 .rest_over_7:
     lea         rcx, [rsi + 15]
     and         rcx, -16
@@ -5922,8 +5933,7 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpternlogq  zmm15, zmm0, zmm2, 0x96             ; C1: S += it
     vpternlogq  zmm4, zmm1, zmm5, 0x96              ; C1: LO += it
     vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C1: HI += it
-    jmp         .reduce
-.reduce:
+.rest_reduce:
     vpxorq      zmm0, zmm4, zmm15                   ; reduce: LO += S
     vpclmulqdq  zmm1, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
@@ -5933,9 +5943,10 @@ gcm256_avx512_winograd_clmul1_x32_seal:
     vpxorq      ymm1, ymm0, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm1, xmm0, xmm17, 0x96             ; reduce: minus the key terms
-    vpshufb     xmm0, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_byte_swap]  ; as in memory
+    vpshufb     xmm0, xmm1, [rel gcm256_avx512_winograd_clmul1_x32_byte_swap]  ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
+.tagged:
     vmovdqu64   [rax], xmm0                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
@@ -5955,8 +5966,8 @@ gcm256_avx512_winograd_clmul1_x32_seal:
 
 ; int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 104 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-31, 16 bytes of stack
+;   stack 360 bytes, 4 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
+;   secrets may remain in xmm0-31, 272 bytes of stack
 global gcm256_avx512_winograd_clmul1_x32_open:function (gcm256_avx512_winograd_clmul1_x32_open.end - gcm256_avx512_winograd_clmul1_x32_open)
 align 32
 gcm256_avx512_winograd_clmul1_x32_open:
@@ -5965,42 +5976,40 @@ gcm256_avx512_winograd_clmul1_x32_open:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     push        r13                                 ; callee-saved
-    sub         rsp, 0x48                           ; frame
-    mov         r13, [rsp + 112]                    ; len, from the stack
-    mov         r12, [rsp + 120]                    ; out, from the stack
-    mov         rax, [rsp + 128]                    ; tag, from the stack
-    mov         r10, [rsp + 136]                    ; tag_len, from the stack
+    sub         rsp, 328                            ; frame
+    mov         r13, [rsp + 368]                    ; len, from the stack
+    mov         r12, [rsp + 376]                    ; out, from the stack
+    mov         rax, [rsp + 384]                    ; tag, from the stack
+    mov         r10, [rsp + 392]                    ; tag_len, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r11, 2305843009213693951            ; bytes of AAD or IV, at most
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, r11
     ja          .refused
     cmp         r8, r11
     ja          .refused
     mov         r11, 68719476704                    ; bytes of text, at most
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, r11
     ja          .refused
     cmp         r10, 0x04
     je          .tag_length
     cmp         r10, 0x08
     je          .tag_length
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x0c
     jb          .refused
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
     cmp         rdx, 0x0c
-    jne         .iv_other
-    mov         r11, -1
-    bzhi        r11, r11, rdx
-    kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rsi]                  ; IV
+    jne         .other
+    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
     vporq       xmm0, xmm0, [rel gcm256_avx512_winograd_clmul1_x32_first_number]  ; IV || 1
-    jmp         .iv_ready
-.iv_other:
+    jmp         .counter
+.other:
     vmovdqu64   xmm0, [rel gcm256_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
     vmovdqu64   xmm1, [rel gcm256_avx512_winograd_clmul1_x32_fold_q]  ; fold_q
     vpxorq      xmm2, xmm2, xmm2
@@ -6060,46 +6069,31 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vpternlogq  xmm4, xmm5, xmm1, 0x96              ; (X + C)·H: + HI
     vpternlogq  xmm2, xmm4, [rdi + 1840], 0x96      ; (X + C)·H: minus the key terms
     vpshufb     xmm0, xmm2, xmm0                    ; J_0
-.iv_ready:
+.counter:
     vmovdqu64   zmm1, [rel gcm256_avx512_winograd_clmul1_x32_byte_swap]  ; byte_swap
     vmovdqu64   zmm2, [rel gcm256_avx512_winograd_clmul1_x32_fold_q]  ; fold_q
-    vmovdqu64   xmm3, [rdi + 1856]                  ; E_K(J_0): k_0
-    vpxorq      xmm3, xmm0, xmm3                    ; E_K(J_0): + k_0
-    vmovdqu64   xmm4, [rdi + 1872]                  ; E_K(J_0): k_1
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 1
-    vmovdqu64   xmm4, [rdi + 1888]                  ; E_K(J_0): k_2
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 2
-    vmovdqu64   xmm4, [rdi + 1904]                  ; E_K(J_0): k_3
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 3
-    vmovdqu64   xmm4, [rdi + 1920]                  ; E_K(J_0): k_4
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 4
-    vmovdqu64   xmm4, [rdi + 1936]                  ; E_K(J_0): k_5
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 5
-    vmovdqu64   xmm4, [rdi + 1952]                  ; E_K(J_0): k_6
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 6
-    vmovdqu64   xmm4, [rdi + 1968]                  ; E_K(J_0): k_7
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 7
-    vmovdqu64   xmm4, [rdi + 1984]                  ; E_K(J_0): k_8
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 8
-    vmovdqu64   xmm4, [rdi + 2000]                  ; E_K(J_0): k_9
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 9
-    vmovdqu64   xmm4, [rdi + 2016]                  ; E_K(J_0): k_10
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 10
-    vmovdqu64   xmm4, [rdi + 2032]                  ; E_K(J_0): k_11
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 11
-    vmovdqu64   xmm4, [rdi + 2048]                  ; E_K(J_0): k_12
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 12
-    vmovdqu64   xmm4, [rdi + 2064]                  ; E_K(J_0): k_13
-    vaesenc     xmm3, xmm3, xmm4                    ; E_K(J_0): round 13
-    vmovdqu64   xmm4, [rdi + 2080]                  ; E_K(J_0): k_14
-    vaesenclast xmm3, xmm3, xmm4                    ; E_K(J_0): last round
-    vmovdqu64   [rsp], xmm3                         ; E_K(J_0), put aside
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
     vpshufb     zmm0, zmm0, zmm1                    ; counter, last word first
-    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_lane_numbers]  ; lane l is l blocks ahead
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x11
+    jae         .more
+    mov         rdx, -1
+    bzhi        rdx, rdx, r8
+    kmovq       k1, rdx                             ; one bit a byte that is left
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm3, xmm1                    ; AAD
+    jmp         .text
+.more:
+    mov         rdx, r8
+    sub         rdx, 0x01
+    and         rdx, 0x0f
+    add         rdx, 0x01                           ; bytes of the last block
+    mov         rbp, r8
+    sub         rbp, rdx                            ; bytes before it
+    lea         rsi, [rcx + rbp]                    ; the last block
     vpxorq      xmm3, xmm3, xmm3
-    mov         r11, r8
-    cmp         r11, 512
+    cmp         rbp, 512
     jb          .aad_tail
 .aad_groups:
 .aad_group:
@@ -6180,20 +6174,20 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm3, xmm4, [rdi + 1344], 0x96      ; reduce: minus the key terms
     add         rcx, 512                            ; next group
-    sub         r11, 512
-    cmp         r11, 512
+    sub         rbp, 512
+    cmp         rbp, 512
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x00
-    je          .aad_done
-    lea         rdx, [r11 + 15]
-    and         rdx, -16
-    lea         rsi, [rdi + 576]
-    sub         rsi, rdx                            ; H^m
-    vmovdqu64   xmm4, [rsi + 1280]                  ; R_m: the key terms of H^m … H^1
-    cmp         r11, 0x40
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .aad_absorbed
+    lea         r11, [rbp + 15]
+    and         r11, -16
+    lea         rbx, [rdi + 576]
+    sub         rbx, r11                            ; H^m
+    vmovdqu64   xmm4, [rbx + 1280]                  ; R_m: the key terms of H^m … H^1
+    cmp         rbp, 0x40
     jae         .aad_first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
@@ -6204,46 +6198,46 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm1                    ; C·H^m: C
     vpxorq      zmm3, zmm5, zmm3                    ; C·H^m: A = X + C
-    vpxorq      zmm6, zmm3, [rsi]                   ; C·H^m: T = A + C1
-    vpxorq      zmm7, zmm3, [rsi + 640]             ; C·H^m: U = A + C2
+    vpxorq      zmm6, zmm3, [rbx]                   ; C·H^m: T = A + C1
+    vpxorq      zmm7, zmm3, [rbx + 640]             ; C·H^m: U = A + C2
     vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C·H^m: U0·U1
     vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
-    add         rsi, 0x40                           ; the next powers
+    add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
+    sub         rbp, 0x40
+    cmp         rbp, 0x40
     jb          .aad_after_block
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
     vmovdqu64   zmm7, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm1                    ; C·H^i: C
-    vpxorq      zmm8, zmm7, [rsi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm9, zmm7, [rsi + 640]             ; C·H^i: U = A + C2
+    vpxorq      zmm8, zmm7, [rbx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm9, zmm7, [rbx + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C·H^i: U0·U1
     vpxorq      zmm5, zmm5, zmm7                    ; C·H^i: S += it
     vpxorq      zmm6, zmm6, zmm8                    ; C·H^i: LO += it
     vpxorq      zmm10, zmm10, zmm9                  ; C·H^i: HI += it
-    add         rsi, 0x40                           ; the next powers
+    add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
+    sub         rbp, 0x40
+    cmp         rbp, 0x40
     jae         .aad_block
 .aad_after_block:
-    cmp         r11, 0x00
+    cmp         rbp, 0x00
     je          .aad_reduce
 .aad_rest:
-    mov         rdx, -1
-    bzhi        rdx, rdx, r11
-    kmovq       k1, rdx                             ; one bit a byte that is left
+    mov         r11, -1
+    bzhi        r11, r11, rbp
+    kmovq       k1, r11                             ; one bit a byte that is left
     vmovdqu8    zmm7{k1}{z}, [rcx]                  ; C, zero-padded
     vpshufb     zmm7, zmm7, zmm1                    ; C
     vpxorq      zmm3, zmm7, zmm3                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm7, zmm3, [rsi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm8, zmm3, [rsi + 640]             ; C·H^i: U = A + C2
+    vpxorq      zmm7, zmm3, [rbx]                   ; C·H^i: T = A + C1
+    vpxorq      zmm8, zmm3, [rbx + 640]             ; C·H^i: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C·H^i: U0·U1
@@ -6260,9 +6254,16 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vpxorq      ymm3, ymm3, ymm5                    ; reduce: add up the lanes
     vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm3, xmm5, xmm4, 0x96              ; reduce: minus the key terms
-.aad_done:
-    mov         rbp, r13
-    mov         rbx, r12
+.aad_absorbed:
+    mov         rcx, -1
+    bzhi        rcx, rcx, rdx
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm4, xmm4, xmm1                    ; AAD
+    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
+.text:
+    mov         rsi, r13
+    mov         r11, r12
     vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm5, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm6, [rdi + 1888]              ; k_2
@@ -6276,23 +6277,1758 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vbroadcasti64x2 zmm14, [rdi + 2016]             ; k_10
     vbroadcasti64x2 zmm15, [rdi + 2032]             ; k_11
     vbroadcasti64x2 zmm16, [rdi + 2048]             ; k_12
-    cmp         r13, 0x00
-    je          .tag
-    cmp         rbp, 512
-    jb          .rest
-.groups:
-.group:
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vmovdqu64   zmm18, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm1                  ; C3·H^6: C
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vmovdqu64   zmm21, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm17, zmm0, zmm1                   ; counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_one]  ; the next counters
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 513
+    jae         .groups
+    mov         rcx, r13
+    shl         rcx, 0x03                           ; bits
+    vmovq       xmm18, rcx
+    shl         r8, 0x03                            ; bits
+    vmovq       xmm19, r8
+    vpunpcklqdq xmm18, xmm18, xmm19                 ; bits of both lengths, bytes reversed
+    cmp         rsi, 257
+    jae         .alone_over_4
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x81
+    jae         .alone_over_2
+    cmp         rsi, 0x41
+    jae         .alone_over_1
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x01
+    jae         .alone_over_0
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    vpxorq      zmm0, zmm17, zmm4                   ; AES: + k_0
+    vpclmulqdq  xmm4, xmm18, xmm18, 0x10            ; lengths: A0·A1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  xmm5, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      xmm20, xmm4, xmm5                   ; S: S += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      xmm4, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      xmm5, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vpxorq      xmm17, xmm4, xmm5                   ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpxorq      xmm4, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vbroadcasti64x2 zmm5, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 13
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: E_K(J_0)
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
+    vpxorq      xmm31, xmm4, xmm3                   ; S: HI += it
+    vbroadcasti64x2 zmm0, [rdi + 2080]              ; AES: k_14
+    jmp         .alone_reduce
+.alone_over_0:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9]                  ; text, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm20, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm22, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vpxorq      xmm17, xmm20, xmm22                 ; S: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpxorq      xmm5, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpxorq      xmm6, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      xmm3, xmm6, xmm3                    ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpshufb     zmm6, zmm21, zmm1                   ; C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vmovdqu8    zmm7{k2}{z}, [rdx]                  ; powers of the blocks that there are
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vpxorq      zmm7, zmm6, zmm7                    ; C1: T = A + C1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vmovdqu8    zmm8{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
+    vpxorq      zmm8, zmm6, zmm8                    ; C1: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vbroadcasti64x2 zmm9, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm20, zmm17, zmm6                  ; C1: S += it
+    vaesenclast zmm6, zmm4, zmm9                    ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm17, zmm5, zmm4                   ; C1: LO += it
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm4, zmm4, zmm21                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm3, zmm5                   ; C1: HI += it
+    vmovdqu8    [r11]{k1}, zmm0                     ; AES: written
+    jmp         .alone_reduce
+.alone_over_1:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm22, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      xmm20, xmm22, xmm23                 ; S: S += it
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 1
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
+    vpshufb     zmm23, zmm21, zmm1                  ; C
+    vaesenc     zmm17, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm23, zmm23, 0x10            ; C2: A0·A1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm22, zmm4, zmm4, 0x10             ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpternlogq  zmm20, zmm6, zmm22, 0x96            ; C1: S += it
+    vaesenc     zmm6, zmm17, zmm8                   ; AES: round 4
+    vpxorq      xmm7, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: T0·T1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpxorq      xmm8, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm17, xmm7, xmm8                   ; S: LO += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vmovdqu8    zmm7{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm7, zmm23, zmm7                   ; C2: T = A + C1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: T0·T1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm4, [rdx]                   ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpternlogq  zmm17, zmm7, zmm8, 0x96             ; C1: LO += it
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vpxorq      xmm7, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 13
+    vpxorq      xmm31, xmm7, xmm3                   ; S: HI += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vmovdqu8    zmm7{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm23, zmm7                   ; C2: U = A + C2
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpxorq      zmm7, zmm3, [r9]                    ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm6                         ; AES: written
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm3, zmm3, zmm21                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 64]{k1}, zmm0                ; AES: written
+    jmp         .alone_reduce
+.alone_over_2:
+    cmp         rsi, 0xc1
+    jae         .alone_over_3
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9 + 128]            ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm22, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      xmm25, xmm22, xmm24                 ; S: S += it
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpshufb     zmm22, zmm22, zmm1                  ; C
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vpclmulqdq  zmm17, zmm22, zmm22, 0x10           ; C2: A0·A1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vpshufb     zmm24, zmm21, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm24, zmm24, 0x10            ; C3: A0·A1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vpternlogq  zmm25, zmm17, zmm5, 0x96            ; C3: S += it
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpxorq      xmm5, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm17, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      xmm23, xmm5, xmm7                   ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 5
+    vpxorq      zmm6, zmm22, [rdx + 64]             ; C2: T = A + C1
+    vaesenc     zmm7, zmm17, zmm9                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vmovdqu8    zmm8{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpxorq      zmm8, zmm24, zmm8                   ; C3: T = A + C1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm23, zmm6, zmm8, 0x96             ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      xmm6, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      xmm8, xmm6, xmm3                    ; S: HI += it
+    vaesenc     zmm3, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 10
+    vmovdqu8    zmm5{k2}{z}, [rdx + 768]            ; powers of the blocks that there are
+    vaesenc     zmm6, zmm7, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpxorq      zmm5, zmm24, zmm5                   ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vpxorq      zmm7, zmm22, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: U0·U1
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpternlogq  zmm8, zmm7, zmm5, 0x96              ; C3: HI += it
+    vbroadcasti64x2 zmm5, [rdi + 2064]              ; AES: k_13
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 13
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm6, zmm6, zmm5                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 13
+    vpclmulqdq  zmm5, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 2080]              ; AES: k_14
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: E_K(J_0)
+    vpxorq      zmm20, zmm25, zmm5                  ; C1: S += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm3, zmm7, [rdx]                   ; C1: T = A + C1
+    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm9, zmm5, [r9]                    ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm17, zmm23, zmm3                  ; C1: LO += it
+    vpxorq      zmm3, zmm5, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      zmm4, zmm7, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm5, zmm21                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm8, zmm3                   ; C1: HI += it
+    vmovdqu8    [r11 + 128]{k1}, zmm0               ; AES: written
+    jmp         .alone_reduce
+.alone_over_3:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9 + 192]            ; text, zero-padded
+    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm20, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpxorq      xmm20, xmm20, xmm24                 ; S: S += it
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm1                  ; C
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vpshufb     zmm26, zmm26, zmm1                  ; C
+    vaesenc     zmm17, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm24, zmm24, 0x10           ; C2: A0·A1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm26, zmm26, 0x10            ; C3: A0·A1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vpternlogq  zmm20, zmm23, zmm5, 0x96            ; C3: S += it
+    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
+    vaesenc     zmm22, zmm25, zmm6                  ; AES: round 2
+    vpxorq      xmm23, xmm18, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm23, xmm23, 0x10            ; lengths: T0·T1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm23, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm7, xmm23, xmm23, 0x10            ; S: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm23, zmm17, zmm8                  ; AES: round 4
+    vpxorq      xmm17, xmm6, xmm7                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm22, zmm8                   ; AES: round 4
+    vpxorq      zmm7, zmm24, [rdx + 64]             ; C2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: T0·T1
+    vaesenc     zmm8, zmm23, zmm9                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      zmm22, zmm26, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm9, zmm22, zmm22, 0x10            ; C3: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vpternlogq  zmm17, zmm7, zmm9, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpxorq      xmm7, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      xmm31, xmm7, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm7, zmm24, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm26, [rdx + 768]            ; C3: U = A + C2
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vpternlogq  zmm31, zmm7, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpshufb     zmm8, zmm21, zmm1                   ; C
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C4: A0·A1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C1: A0·A1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vpternlogq  zmm20, zmm9, zmm10, 0x96            ; C1: S += it
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vmovdqu8    zmm9{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 13
+    vpxorq      zmm9, zmm8, zmm9                    ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vpxorq      zmm10, zmm7, [rdx]                  ; C1: T = A + C1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vaesenclast zmm11, zmm4, zmm11                  ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm10, zmm10, 0x10            ; C1: T0·T1
+    vmovdqu64   [rsp], xmm11                        ; AES: E_K(J_0), put aside
+    vpternlogq  zmm17, zmm9, zmm4, 0x96             ; C1: LO += it
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm9, zmm4, [r9]                    ; AES: k_Nr + text
+    vmovdqu8    zmm10{k2}{z}, [rdx + 832]           ; powers of the blocks that there are
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm8, zmm10                   ; C4: U = A + C2
+    vpxorq      zmm8, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: U0·U1
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm4, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      zmm7, zmm7, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm4, zmm21                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm3, zmm5, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 192]{k1}, zmm0               ; AES: written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_reduce
+.alone_over_4:
+    cmp         rsi, 385
+    jae         .alone_over_6
+    cmp         rsi, 321
+    jae         .alone_over_5
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9 + 256]            ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm22, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpxorq      xmm28, xmm22, xmm24                 ; S: S += it
     vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm1                  ; C4·H^5: C
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm1                  ; C
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpshufb     zmm26, zmm26, zmm1                  ; C
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm24, zmm24, 0x10            ; C2: A0·A1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm26, zmm26, 0x10           ; C3: A0·A1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vpternlogq  zmm28, zmm4, zmm27, 0x96            ; C3: S += it
+    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm5, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
+    vpxorq      xmm25, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  xmm6, xmm25, xmm25, 0x10            ; S: T0·T1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vpxorq      xmm25, xmm5, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm20, zmm7                   ; AES: round 3
+    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 3
+    vpxorq      zmm20, zmm24, [rdx + 64]            ; C2: T = A + C1
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 4
+    vpxorq      zmm17, zmm26, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: T0·T1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpternlogq  zmm25, zmm20, zmm17, 0x96           ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpxorq      xmm8, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
+    vaesenc     zmm17, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpxorq      xmm18, xmm8, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm17, zmm10                  ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpxorq      zmm8, zmm24, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpxorq      zmm9, zmm26, [rdx + 768]            ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpternlogq  zmm18, zmm8, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C4: A0·A1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpshufb     zmm10, zmm21, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C5: A0·A1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
+    vpternlogq  zmm28, zmm9, zmm11, 0x96            ; C5: S += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vpxorq      zmm9, zmm8, [rdx + 192]             ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
+    vmovdqu8    zmm11{k2}{z}, [rdx + 256]           ; powers of the blocks that there are
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vpxorq      zmm11, zmm10, zmm11                 ; C5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: T0·T1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
+    vpternlogq  zmm25, zmm9, zmm11, 0x96            ; C5: LO += it
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vmovdqu8    zmm9{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpxorq      zmm9, zmm10, zmm9                   ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpxorq      zmm8, zmm8, [rdx + 832]             ; C4: U = A + C2
+    vbroadcasti64x2 zmm10, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 13
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 13
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 13
+    vpternlogq  zmm18, zmm8, zmm9, 0x96             ; C5: HI += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 13
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: E_K(J_0)
+    vpshufb     zmm8, zmm9, zmm1                    ; C
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm7, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C1: A0·A1
+    vpxorq      zmm10, zmm7, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm20, zmm28, zmm9                  ; C1: S += it
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm7, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      zmm9, zmm8, [rdx]                   ; C1: T = A + C1
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpclmulqdq  zmm5, zmm9, zmm9, 0x10              ; C1: T0·T1
+    vpxorq      zmm6, zmm7, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm17, zmm25, zmm5                  ; C1: LO += it
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm7, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm8, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm7, zmm21                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm18, zmm3                  ; C1: HI += it
+    vmovdqu8    [r11 + 256]{k1}, zmm0               ; AES: written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_reduce
+.alone_over_5:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9 + 320]            ; text, zero-padded
+    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm20, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpxorq      xmm20, xmm20, xmm24                 ; S: S += it
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vmovdqu64   zmm26, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpshufb     zmm26, zmm26, zmm1                  ; C
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vmovdqu64   zmm28, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpshufb     zmm28, zmm28, zmm1                  ; C
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm26, zmm26, 0x10           ; C2: A0·A1
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm28, zmm28, 0x10           ; C3: A0·A1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vpternlogq  zmm20, zmm29, zmm30, 0x96           ; C3: S += it
+    vaesenc     zmm17, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 1
+    vpxorq      xmm23, xmm18, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm23, xmm23, xmm23, 0x10           ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpxorq      xmm5, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm29, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vpxorq      xmm17, xmm23, xmm5                  ; S: LO += it
+    vaesenc     zmm5, zmm27, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpxorq      zmm6, zmm26, [rdx + 64]             ; C2: T = A + C1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm23, zmm29, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vpxorq      zmm27, zmm28, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C3: T0·T1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpternlogq  zmm17, zmm6, zmm27, 0x96            ; C3: LO += it
+    vaesenc     zmm6, zmm23, zmm8                   ; AES: round 4
+    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 4
+    vpxorq      xmm18, xmm18, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm22, zmm25, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm24, zmm8                  ; AES: round 4
+    vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm22, zmm9                   ; AES: round 5
+    vpxorq      xmm31, xmm18, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm23, zmm9                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      zmm18, zmm26, [rdx + 704]           ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm18, zmm18, 0x10            ; C2: U0·U1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpxorq      zmm18, zmm28, [rdx + 768]           ; C3: U = A + C2
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpternlogq  zmm31, zmm9, zmm18, 0x96            ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vmovdqu64   zmm10, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C4: A0·A1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm10, zmm10, 0x10           ; C5: A0·A1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpternlogq  zmm20, zmm11, zmm18, 0x96           ; C5: S += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpxorq      zmm11, zmm9, [rdx + 192]            ; C4: T = A + C1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      zmm12, zmm10, [rdx + 256]           ; C5: T = A + C1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: T0·T1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
+    vpternlogq  zmm17, zmm11, zmm12, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpxorq      zmm9, zmm9, [rdx + 832]             ; C4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
+    vpxorq      zmm10, zmm10, [rdx + 896]           ; C5: U = A + C2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vpternlogq  zmm31, zmm9, zmm10, 0x96            ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vpshufb     zmm10, zmm21, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vpclmulqdq  zmm12, zmm10, zmm10, 0x10           ; C6: A0·A1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; C1: A0·A1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 13
+    vpternlogq  zmm20, zmm12, zmm13, 0x96           ; C1: S += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
+    vmovdqu8    zmm12{k2}{z}, [rdx + 320]           ; powers of the blocks that there are
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vaesenclast zmm11, zmm4, zmm11                  ; AES: E_K(J_0)
+    vpxorq      zmm4, zmm10, zmm12                  ; C6: T = A + C1
+    vmovdqu64   [rsp], xmm11                        ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm12, zmm11, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm13, zmm9, [rdx]                  ; C1: T = A + C1
+    vaesenclast zmm6, zmm6, zmm12                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm6                         ; AES: written
+    vpclmulqdq  zmm6, zmm13, zmm13, 0x10            ; C1: T0·T1
+    vpxorq      zmm12, zmm11, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm12                   ; AES: last round: the other text
+    vpternlogq  zmm17, zmm4, zmm6, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm7                    ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vmovdqu8    zmm6{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm10, zmm6                   ; C6: U = A + C2
+    vpxorq      zmm6, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm6, zmm9, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm11, zmm21                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm4, zmm3, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 320]{k1}, zmm0               ; AES: written
+    jmp         .alone_reduce
+.alone_over_6:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 449
+    jae         .alone_over_7
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9 + 384]            ; text, zero-padded
+    vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm22, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpxorq      xmm31, xmm22, xmm24                 ; S: S += it
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm1                  ; C
+    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vmovdqu64   zmm28, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm28, zmm28, zmm1                  ; C
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C2: A0·A1
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm28, zmm28, 0x10           ; C3: A0·A1
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpternlogq  zmm31, zmm29, zmm30, 0x96           ; C3: S += it
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      xmm4, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vpxorq      xmm29, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm29, xmm29, xmm29, 0x10           ; S: T0·T1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm29, xmm4, xmm29                  ; S: LO += it
+    vaesenc     zmm4, zmm17, zmm6                   ; AES: round 2
+    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
+    vpxorq      zmm17, zmm24, [rdx + 64]            ; C2: T = A + C1
+    vaesenc     zmm20, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: T0·T1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 2
+    vpxorq      zmm26, zmm28, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm26, zmm26, 0x10            ; C3: T0·T1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpternlogq  zmm29, zmm17, zmm6, 0x96            ; C3: LO += it
+    vaesenc     zmm6, zmm23, zmm7                   ; AES: round 3
+    vaesenc     zmm17, zmm22, zmm7                  ; AES: round 3
+    vpxorq      xmm18, xmm18, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm22, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm27, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vpxorq      xmm25, xmm18, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm22, zmm8                   ; AES: round 4
+    vaesenc     zmm18, zmm23, zmm8                  ; AES: round 4
+    vpxorq      zmm20, zmm24, [rdx + 704]           ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm20, zmm20, 0x10            ; C2: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpxorq      zmm20, zmm28, [rdx + 768]           ; C3: U = A + C2
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vpternlogq  zmm25, zmm8, zmm20, 0x96            ; C3: HI += it
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 6
+    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vpshufb     zmm17, zmm17, zmm1                  ; C
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C4: A0·A1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C5: A0·A1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vpternlogq  zmm31, zmm10, zmm20, 0x96           ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 7
+    vpxorq      zmm18, zmm8, [rdx + 192]            ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm18, zmm18, 0x10           ; C4: T0·T1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpxorq      zmm18, zmm17, [rdx + 256]           ; C5: T = A + C1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: T0·T1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
+    vpternlogq  zmm29, zmm11, zmm18, 0x96           ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm8, [rdx + 832]             ; C4: U = A + C2
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vpxorq      zmm11, zmm17, [rdx + 896]           ; C5: U = A + C2
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vpternlogq  zmm25, zmm8, zmm11, 0x96            ; C5: HI += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
+    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 10
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 10
+    vpclmulqdq  zmm11, zmm8, zmm8, 0x10             ; C6: A0·A1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vpshufb     zmm12, zmm21, zmm1                  ; C
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C7: A0·A1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 11
+    vpternlogq  zmm31, zmm11, zmm13, 0x96           ; C7: S += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 11
+    vpxorq      zmm11, zmm8, [rdx + 320]            ; C6: T = A + C1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
+    vmovdqu8    zmm13{k2}{z}, [rdx + 384]           ; powers of the blocks that there are
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpxorq      zmm13, zmm12, zmm13                 ; C7: T = A + C1
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7: T0·T1
+    vbroadcasti64x2 zmm14, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 13
+    vpternlogq  zmm29, zmm11, zmm13, 0x96           ; C7: LO += it
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 13
+    vmovdqu8    zmm11{k2}{z}, [rdx + 1024]          ; powers of the blocks that there are
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 13
+    vpxorq      zmm11, zmm12, zmm11                 ; C7: U = A + C2
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 13
+    vpxorq      zmm8, zmm8, [rdx + 960]             ; C6: U = A + C2
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 13
+    vbroadcasti64x2 zmm12, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
+    vaesenclast zmm4, zmm4, zmm12                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpternlogq  zmm25, zmm8, zmm11, 0x96            ; C7: HI += it
+    vpxorq      zmm8, zmm4, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: A0·A1
+    vpxorq      zmm7, zmm4, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm20, zmm31, zmm5                  ; C1: S += it
+    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
+    vpxorq      zmm5, zmm4, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      zmm6, zmm8, [rdx]                   ; C1: T = A + C1
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vpxorq      zmm6, zmm4, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm17, zmm29, zmm5                  ; C1: LO += it
+    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 320]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm8, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm4, zmm21                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm25, zmm3                  ; C1: HI += it
+    vmovdqu8    [r11 + 384]{k1}, zmm0               ; AES: written
+    jmp         .alone_reduce
+.alone_over_7:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1264]                 ; the key terms of all powers that are met
+    sub         rsi, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm21{k1}{z}, [r9 + 448]            ; text, zero-padded
+    vpshufb     zmm22, zmm0, zmm1                   ; AES: counter block
+    vpclmulqdq  xmm20, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm24, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpxorq      xmm20, xmm20, xmm24                 ; S: S += it
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vmovdqu64   zmm26, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpshufb     zmm26, zmm26, zmm1                  ; C
+    vpaddd      zmm28, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
+    vmovdqu64   zmm29, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm30, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm30, zmm30, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm29, zmm29, zmm1                  ; C
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm31, zmm26, zmm26, 0x10           ; C2: A0·A1
+    vmovdqu64   [rsp + 64], zmm31                   ; spill
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm31, zmm29, zmm29, 0x10           ; C3: A0·A1
+    vmovdqu64   [rsp + 128], zmm31                  ; spill
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm31, [rsp + 64]                   ; reload
+    vpternlogq  zmm20, zmm31, [rsp + 128], 0x96     ; C3: S += it
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
+    vpxorq      xmm31, xmm18, [rdi + 560]           ; lengths: T = A + C1
+    vpxorq      zmm30, zmm30, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm31, xmm31, 0x10            ; lengths: T0·T1
+    vaesenc     zmm31, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpxorq      xmm17, xmm3, [rdx - 16]             ; S: T = A + C1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; S: T0·T1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vpxorq      xmm17, xmm4, xmm17                  ; S: LO += it
+    vaesenc     zmm4, zmm28, zmm5                   ; AES: round 1
+    vaesenc     zmm28, zmm30, zmm5                  ; AES: round 1
+    vpxorq      zmm30, zmm26, [rdx + 64]            ; C2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm31, zmm6                   ; AES: round 2
+    vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C2: T0·T1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vpxorq      zmm31, zmm29, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm31, zmm31, zmm31, 0x10           ; C3: T0·T1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm28, zmm28, zmm6                  ; AES: round 2
+    vpternlogq  zmm17, zmm30, zmm31, 0x96           ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm18, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm23, zmm25, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vaesenc     zmm25, zmm27, zmm7                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm27, zmm28, zmm7                  ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      xmm31, xmm6, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm18, zmm8                   ; AES: round 4
+    vpxorq      zmm6, zmm26, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 4
+    vaesenc     zmm18, zmm23, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vaesenc     zmm22, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm25, zmm8                  ; AES: round 4
+    vpxorq      zmm24, zmm29, [rdx + 768]           ; C3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm25, zmm27, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpternlogq  zmm31, zmm6, zmm24, 0x96            ; C3: HI += it
+    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm18, zmm9                   ; AES: round 5
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm18, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm22, zmm23, zmm9                  ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm23, zmm25, zmm9                  ; AES: round 5
+    vmovdqu64   zmm24, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vpshufb     zmm9, zmm24, zmm1                   ; C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm24, zmm8, zmm8, 0x10             ; C4: A0·A1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm25, zmm9, zmm9, 0x10             ; C5: A0·A1
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpternlogq  zmm20, zmm24, zmm25, 0x96           ; C5: S += it
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      zmm10, zmm8, [rdx + 192]            ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpxorq      zmm24, zmm9, [rdx + 256]            ; C5: T = A + C1
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpternlogq  zmm17, zmm10, zmm24, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm8, zmm8, [rdx + 832]             ; C4: U = A + C2
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm11, zmm22, zmm12                 ; AES: round 8
+    vpxorq      zmm9, zmm9, [rdx + 896]             ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm18, zmm23, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpternlogq  zmm31, zmm8, zmm9, 0x96             ; C5: HI += it
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm10, zmm13                  ; AES: round 9
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm10, zmm11, zmm13                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vmovdqu64   zmm11, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm12, zmm18, zmm13                 ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm8, zmm8, 0x10             ; C6: A0·A1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm18, zmm11, zmm11, 0x10           ; C7: A0·A1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 10
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vpternlogq  zmm20, zmm13, zmm18, 0x96           ; C7: S += it
+    vaesenc     zmm12, zmm12, zmm14                 ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpxorq      zmm13, zmm8, [rdx + 320]            ; C6: T = A + C1
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6: T0·T1
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
+    vpxorq      zmm14, zmm11, [rdx + 384]           ; C7: T = A + C1
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 11
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 11
+    vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C7: T0·T1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vaesenc     zmm12, zmm12, zmm15                 ; AES: round 11
+    vpternlogq  zmm17, zmm13, zmm14, 0x96           ; C7: LO += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpxorq      zmm8, zmm8, [rdx + 960]             ; C6: U = A + C2
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 12
+    vpxorq      zmm11, zmm11, [rdx + 1024]          ; C7: U = A + C2
+    vaesenc     zmm10, zmm10, zmm16                 ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
+    vaesenc     zmm12, zmm12, zmm16                 ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpternlogq  zmm31, zmm8, zmm11, 0x96            ; C7: HI += it
+    vbroadcasti64x2 zmm8, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 13
+    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 13
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     zmm9, zmm9, zmm8                    ; AES: round 13
+    vaesenc     zmm10, zmm10, zmm8                  ; AES: round 13
+    vpshufb     zmm13, zmm21, zmm1                  ; C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 13
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 13
+    vpclmulqdq  zmm14, zmm13, zmm13, 0x10           ; C8: A0·A1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 13
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  zmm15, zmm11, zmm11, 0x10           ; C1: A0·A1
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: E_K(J_0)
+    vpternlogq  zmm20, zmm14, zmm15, 0x96           ; C1: S += it
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vmovdqu8    zmm8{k2}{z}, [rdx + 448]            ; powers of the blocks that there are
+    vpxorq      zmm14, zmm3, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm13, zmm8                   ; C8: T = A + C1
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm3, [r9 + 64]               ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8: T0·T1
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm11, [rdx]                  ; C1: T = A + C1
+    vpxorq      zmm6, zmm3, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vmovdqu64   [r11 + 128], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm3, [r9 + 192]              ; AES: k_Nr + text
+    vpternlogq  zmm17, zmm8, zmm5, 0x96             ; C1: LO += it
+    vaesenclast zmm5, zmm9, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm3, [r9 + 256]              ; AES: k_Nr + text
+    vmovdqu8    zmm6{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm13, zmm6                   ; C8: U = A + C2
+    vpxorq      zmm6, zmm3, [r9 + 320]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: U0·U1
+    vmovdqu64   [r11 + 320], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm3, [r9 + 384]              ; AES: k_Nr + text
+    vpxorq      zmm6, zmm11, [rdx + 640]            ; C1: U = A + C2
+    vaesenclast zmm4, zmm12, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 384], zmm4                   ; AES: written
+    vpclmulqdq  zmm4, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm3, zmm3, zmm21                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 448]{k1}, zmm0               ; AES: written
+.alone_reduce:
+    vpxorq      zmm0, zmm17, zmm20                  ; reduce: LO += S
+    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm31, zmm20, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm0, xmm19, 0x96             ; reduce: minus the key terms
+    vpshufb     xmm0, xmm2, xmm1                    ; reduce: as in memory
+    vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    jmp         .tagged
+.groups:
+    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
+    vpshufb     zmm19, zmm19, zmm1                  ; C
+    vpaddd      zmm21, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
+    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm1                  ; C
+    vpaddd      zmm24, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm30, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm19, zmm19, 0x10           ; C2: A0·A1
+    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpaddd      zmm28, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
+    vpclmulqdq  zmm29, zmm22, zmm22, 0x10           ; C3: A0·A1
+    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
+    vpternlogq  zmm30, zmm26, zmm29, 0x96           ; C3: S += it
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      xmm26, xmm3, [rdi + 48]             ; S: T = A + C1
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm31, xmm26, xmm26, 0x10           ; S: T0·T1
+    vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm26, zmm19, [rdi + 128]           ; C2: T = A + C1
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2: T0·T1
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
+    vpxorq      zmm29, zmm22, [rdi + 192]           ; C3: T = A + C1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C3: T0·T1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
+    vpternlogq  zmm31, zmm26, zmm29, 0x96           ; C3: LO += it
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vpxorq      xmm3, xmm3, [rdi + 688]             ; S: U = A + C2
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm26, zmm27, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm29, xmm3, xmm3, 0x10             ; S: U0·U1
+    vaesenc     zmm3, zmm28, zmm5                   ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vpxorq      zmm19, zmm19, [rdi + 768]           ; C2: U = A + C2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2: U0·U1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vpxorq      zmm22, zmm22, [rdi + 832]           ; C3: U = A + C2
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vpternlogq  zmm29, zmm19, zmm22, 0x96           ; C3: HI += it
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 3
+    vmovdqu64   zmm20, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vpshufb     zmm20, zmm20, zmm1                  ; C
+    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm24, zmm25, zmm7                  ; AES: round 3
+    vmovdqu64   zmm25, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vpshufb     zmm25, zmm25, zmm1                  ; C
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C4: A0·A1
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C5: A0·A1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C5: S += it
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 4
+    vpxorq      zmm27, zmm20, [rdi + 256]           ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C4: T0·T1
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vpxorq      zmm28, zmm25, [rdi + 320]           ; C5: T = A + C1
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C5: T0·T1
+    vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
+    vaesenc     zmm26, zmm26, zmm9                  ; AES: round 5
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vpxorq      zmm20, zmm20, [rdi + 896]           ; C4: U = A + C2
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4: U0·U1
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
+    vpxorq      zmm25, zmm25, [rdi + 960]           ; C5: U = A + C2
+    vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
+    vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: U0·U1
+    vaesenc     zmm26, zmm26, zmm10                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C5: HI += it
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vmovdqu64   zmm20, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
+    vpshufb     zmm20, zmm20, zmm1                  ; C
+    vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
+    vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
+    vmovdqu64   zmm25, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
+    vaesenc     zmm26, zmm26, zmm11                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpshufb     zmm25, zmm25, zmm1                  ; C
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C6: A0·A1
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C7: A0·A1
+    vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
+    vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
+    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C7: S += it
+    vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
+    vaesenc     zmm26, zmm26, zmm12                 ; AES: round 8
+    vpxorq      zmm27, zmm20, [rdi + 384]           ; C6: T = A + C1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6: T0·T1
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
+    vpxorq      zmm28, zmm25, [rdi + 448]           ; C7: T = A + C1
+    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
+    vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7: T0·T1
+    vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
+    vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
+    vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C7: LO += it
+    vaesenc     zmm26, zmm26, zmm13                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpxorq      zmm20, zmm20, [rdi + 1024]          ; C6: U = A + C2
+    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C6: U0·U1
+    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
+    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 10
+    vaesenc     zmm22, zmm22, zmm14                 ; AES: round 10
+    vpxorq      zmm25, zmm25, [rdi + 1088]          ; C7: U = A + C2
+    vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
+    vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7: U0·U1
+    vaesenc     zmm26, zmm26, zmm14                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C7: HI += it
+    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
+    vmovdqu64   zmm20, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
+    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 11
+    vpshufb     zmm20, zmm20, zmm1                  ; C
+    vaesenc     zmm22, zmm22, zmm15                 ; AES: round 11
+    vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
+    vmovdqu64   zmm25, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
+    vaesenc     zmm26, zmm26, zmm15                 ; AES: round 11
+    vpshufb     zmm25, zmm25, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
+    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C8: A0·A1
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
+    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
+    vpclmulqdq  zmm28, zmm25, zmm25, 0x10           ; C1: A0·A1
+    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 12
+    vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
+    vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1: S += it
+    vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
+    vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
+    vpxorq      zmm27, zmm20, [rdi + 512]           ; C8: T = A + C1
+    vaesenc     zmm26, zmm26, zmm16                 ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8: T0·T1
+    vmovdqu64   [rsp + 192], zmm27                  ; spill
+    vbroadcasti64x2 zmm27, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm17, zmm17, zmm27                 ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm27                 ; AES: round 13
+    vpxorq      zmm28, zmm25, [rdi + 64]            ; C1: T = A + C1
+    vaesenc     zmm19, zmm19, zmm27                 ; AES: round 13
+    vaesenc     zmm21, zmm21, zmm27                 ; AES: round 13
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C1: T0·T1
+    vmovdqu64   [rsp + 256], zmm28                  ; spill
+    vaesenc     zmm22, zmm22, zmm27                 ; AES: round 13
+    vaesenc     zmm23, zmm23, zmm27                 ; AES: round 13
+    vmovdqu64   zmm28, [rsp + 192]                  ; reload
+    vpternlogq  zmm31, zmm28, [rsp + 256], 0x96     ; C1: LO += it
+    vaesenc     zmm24, zmm24, zmm27                 ; AES: round 13
+    vaesenc     zmm26, zmm26, zmm27                 ; AES: round 13
+    vpxorq      zmm20, zmm20, [rdi + 1152]          ; C8: U = A + C2
+    vaesenc     zmm3, zmm3, zmm27                   ; AES: round 13
+    vbroadcasti64x2 zmm27, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C8: U0·U1
+    vaesenclast zmm17, zmm17, zmm27                 ; AES: E_K(J_0)
+    vpxorq      zmm25, zmm25, [rdi + 704]           ; C1: U = A + C2
+    vmovdqu64   [rsp], xmm17                        ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm17, [rdi + 2080]             ; AES: k_14
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C1: U0·U1
+    vpxorq      zmm27, zmm17, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm27                 ; AES: last round: the other text
+    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C1: HI += it
+    vmovdqu64   [r11], zmm18                        ; AES: written
+    vpxorq      zmm18, zmm17, [r9 + 64]             ; AES: k_Nr + text
+    vpxorq      zmm20, zmm31, zmm30                 ; reduce: LO += S
+    vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm18                   ; AES: written
+    vpshufd     zmm18, zmm20, 0x4e                  ; reduce: (LO1, LO0)
+    vpxorq      zmm19, zmm17, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm19, zmm21, zmm19                 ; AES: last round: the other text
+    vpternlogq  zmm29, zmm30, zmm18, 0x96           ; reduce: + HI
+    vmovdqu64   [r11 + 128], zmm19                  ; AES: written
+    vpxorq      zmm18, zmm17, [r9 + 192]            ; AES: k_Nr + text
+    vpclmulqdq  zmm19, zmm20, zmm2, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm18, zmm22, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm18                  ; AES: written
+    vpxorq      zmm18, zmm17, [r9 + 256]            ; AES: k_Nr + text
+    vpxorq      zmm19, zmm19, zmm29                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm18, zmm23, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm18                  ; AES: written
+    vextracti64x4 ymm18, zmm19, 0x01                ; reduce: upper lanes
+    vpxorq      zmm20, zmm17, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
+    vpxorq      ymm21, ymm19, ymm18                 ; reduce: add up the lanes
+    vmovdqu64   [r11 + 320], zmm20                  ; AES: written
+    vpxorq      zmm18, zmm17, [r9 + 384]            ; AES: k_Nr + text
+    vextracti64x2 xmm19, ymm21, 0x01                ; reduce: upper lanes
+    vaesenclast zmm18, zmm26, zmm18                 ; AES: last round: the other text
+    vmovdqu64   [r11 + 384], zmm18                  ; AES: written
+    vpternlogq  xmm21, xmm19, [rdi + 1328], 0x96    ; reduce: minus the key terms
+    vpxorq      zmm17, zmm17, [r9 + 448]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm17                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 448], zmm3                   ; AES: written
+    add         r9, 512                             ; next group
+    add         r11, 512
+    sub         rsi, 512
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 513
+    jb          .rest
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.group:
+    vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
+    vmovdqu64   zmm17, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
+    vpaddd      zmm18, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm1                  ; C3·H^6: C
+    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm1                  ; C4·H^5: C
     vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
     vmovdqu64   zmm24, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
@@ -6301,28 +8037,28 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
     vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
     vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm30, zmm18, zmm18, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm30, zmm17, zmm17, 0x10           ; C3·H^6: A0·A1
     vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
     vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm21, zmm21, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  zmm28, zmm20, zmm20, 0x10           ; C4·H^5: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_32]  ; AES: the next counters
     vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C5·H^4: A0·A1
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm4                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm18, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm28, zmm17, [rdi + 192]           ; C3·H^6: T = A + C1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
     vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm31, zmm28, zmm28, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
     vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm21, [rdi + 256]           ; C4·H^5: T = A + C1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      zmm28, zmm20, [rdi + 256]           ; C4·H^5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^5: T0·T1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
     vpxorq      zmm29, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
@@ -6331,484 +8067,1433 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
     vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
     vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vpxorq      zmm17, zmm17, [rdi + 832]           ; C3·H^6: U = A + C2
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpxorq      zmm18, zmm18, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm29, zmm18, zmm18, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm18, zmm23, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm29, zmm17, zmm17, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm17, zmm23, zmm6                  ; AES: round 2
     vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
-    vpxorq      zmm21, zmm21, [rdi + 896]           ; C4·H^5: U = A + C2
+    vpxorq      zmm20, zmm20, [rdi + 896]           ; C4·H^5: U = A + C2
     vaesenc     zmm25, zmm26, zmm6                  ; AES: round 2
     vaesenc     zmm26, zmm27, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C4·H^5: U0·U1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: U0·U1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
     vpxorq      zmm24, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
     vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5·H^4: U0·U1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpternlogq  zmm29, zmm21, zmm24, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm21, zmm25, zmm7                  ; AES: round 3
+    vpternlogq  zmm29, zmm20, zmm24, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm20, zmm25, zmm7                  ; AES: round 3
     vaesenc     zmm24, zmm26, zmm7                  ; AES: round 3
     vmovdqu64   zmm25, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
     vpshufb     zmm25, zmm25, zmm1                  ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
     vmovdqu64   zmm26, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
     vpshufb     zmm26, zmm26, zmm1                  ; C7·H^2: C
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C6·H^3: A0·A1
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
     vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C7·H^2: A0·A1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C8·H^1: S += it
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
     vpxorq      zmm27, zmm25, [rdi + 384]           ; C6·H^3: T = A + C1
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 5
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C6·H^3: T0·T1
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
     vpxorq      zmm28, zmm26, [rdi + 448]           ; C7·H^2: T = A + C1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 6
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: LO += it
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 6
     vpxorq      zmm25, zmm25, [rdi + 1024]          ; C6·H^3: U = A + C2
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6·H^3: U0·U1
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 7
     vpxorq      zmm26, zmm26, [rdi + 1088]          ; C7·H^2: U = A + C2
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7·H^2: U0·U1
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
     vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C8·H^1: HI += it
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
     vmovdqu64   zmm25, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
     vpshufb     zmm25, zmm25, zmm1                  ; C8·H^1: C
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 8
-    vaesenc     zmm21, zmm21, zmm12                 ; AES: round 8
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
     vmovdqu64   zmm26, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
     vpshufb     zmm26, zmm26, zmm1                  ; C2·H^7: C
+    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C8·H^1: A0·A1
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
     vpclmulqdq  zmm28, zmm26, zmm26, 0x10           ; C2·H^7: A0·A1
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 9
-    vaesenc     zmm21, zmm21, zmm13                 ; AES: round 9
+    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: S += it
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
     vpxorq      zmm27, zmm25, [rdi + 512]           ; C8·H^1: T = A + C1
+    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
     vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 10
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C8·H^1: T0·T1
     vaesenc     zmm22, zmm22, zmm14                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
+    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
     vpxorq      zmm28, zmm26, [rdi + 128]           ; C2·H^7: T = A + C1
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 10
-    vaesenc     zmm21, zmm21, zmm14                 ; AES: round 10
+    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 10
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2·H^7: T0·T1
     vaesenc     zmm24, zmm24, zmm14                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
+    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
     vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 11
     vpxorq      zmm25, zmm25, [rdi + 1152]          ; C8·H^1: U = A + C2
     vaesenc     zmm22, zmm22, zmm15                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
+    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C8·H^1: U0·U1
     vaesenc     zmm23, zmm23, zmm15                 ; AES: round 11
-    vaesenc     zmm21, zmm21, zmm15                 ; AES: round 11
+    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 11
     vpxorq      zmm26, zmm26, [rdi + 768]           ; C2·H^7: U = A + C2
     vaesenc     zmm24, zmm24, zmm15                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2·H^7: U0·U1
+    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
     vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 12
     vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C1·H^8: HI += it
     vaesenc     zmm22, zmm22, zmm16                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
+    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
     vmovdqu64   zmm25, [r9]                         ; C1·H^8: C, bytes as in memory
     vaesenc     zmm23, zmm23, zmm16                 ; AES: round 12
-    vaesenc     zmm21, zmm21, zmm16                 ; AES: round 12
+    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 12
     vpshufb     zmm25, zmm25, zmm1                  ; C1·H^8: C
     vaesenc     zmm24, zmm24, zmm16                 ; AES: round 12
     vbroadcasti64x2 zmm26, [rdi + 2064]             ; AES: k_13
-    vpxorq      zmm3, zmm25, zmm3                   ; C1·H^8: A = X + C
-    vaesenc     zmm17, zmm17, zmm26                 ; AES: round 13
+    vpxorq      zmm21, zmm25, zmm21                 ; C1·H^8: A = X + C
+    vaesenc     zmm3, zmm3, zmm26                   ; AES: round 13
+    vaesenc     zmm18, zmm18, zmm26                 ; AES: round 13
+    vpclmulqdq  zmm25, zmm21, zmm21, 0x10           ; C1·H^8: A0·A1
     vaesenc     zmm19, zmm19, zmm26                 ; AES: round 13
-    vpclmulqdq  zmm25, zmm3, zmm3, 0x10             ; C1·H^8: A0·A1
-    vaesenc     zmm20, zmm20, zmm26                 ; AES: round 13
     vaesenc     zmm22, zmm22, zmm26                 ; AES: round 13
     vpxorq      zmm25, zmm30, zmm25                 ; C1·H^8: S += it
-    vaesenc     zmm18, zmm18, zmm26                 ; AES: round 13
+    vaesenc     zmm17, zmm17, zmm26                 ; AES: round 13
     vaesenc     zmm23, zmm23, zmm26                 ; AES: round 13
-    vpxorq      zmm27, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
-    vaesenc     zmm21, zmm21, zmm26                 ; AES: round 13
+    vpxorq      zmm27, zmm21, [rdi + 64]            ; C1·H^8: T = A + C1
+    vaesenc     zmm20, zmm20, zmm26                 ; AES: round 13
     vaesenc     zmm24, zmm24, zmm26                 ; AES: round 13
     vpclmulqdq  zmm26, zmm27, zmm27, 0x10           ; C1·H^8: T0·T1
     vbroadcasti64x2 zmm27, [rdi + 2080]             ; AES: k_14
     vpxorq      zmm28, zmm27, [r9]                  ; AES: k_Nr + text
     vpternlogq  zmm31, zmm26, zmm25, 0x96           ; reduce: LO += S
-    vaesenclast zmm17, zmm17, zmm28                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm17                        ; AES: written
-    vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
-    vpxorq      zmm17, zmm27, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
+    vaesenclast zmm3, zmm3, zmm28                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm21, [rdi + 704]            ; C1·H^8: U = A + C2
+    vpxorq      zmm21, zmm27, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm18, zmm18, zmm21                 ; AES: last round: the other text
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
-    vmovdqu64   [rbx + 64], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm27, [r9 + 128]            ; AES: k_Nr + text
+    vmovdqu64   [r11 + 64], zmm18                   ; AES: written
+    vpxorq      zmm18, zmm27, [r9 + 128]            ; AES: k_Nr + text
     vpternlogq  zmm29, zmm3, zmm25, 0x96            ; reduce: HI += S
-    vaesenclast zmm3, zmm20, zmm17                  ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm3                   ; AES: written
+    vaesenclast zmm3, zmm19, zmm18                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
     vpclmulqdq  zmm3, zmm31, zmm2, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm17, zmm27, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
+    vpxorq      zmm18, zmm27, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm18, zmm22, zmm18                 ; AES: last round: the other text
     vpshufd     zmm19, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rbx + 192], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm27, [r9 + 256]            ; AES: k_Nr + text
+    vmovdqu64   [r11 + 192], zmm18                  ; AES: written
+    vpxorq      zmm18, zmm27, [r9 + 256]            ; AES: k_Nr + text
     vpternlogq  zmm19, zmm29, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm3, zmm18, zmm17                  ; AES: last round: the other text
-    vmovdqu64   [rbx + 256], zmm3                   ; AES: written
+    vaesenclast zmm3, zmm17, zmm18                  ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
     vextracti64x4 ymm3, zmm19, 0x01                 ; reduce: upper lanes
     vpxorq      zmm17, zmm27, [r9 + 320]            ; AES: k_Nr + text
     vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
-    vpxorq      ymm3, ymm19, ymm3                   ; reduce: add up the lanes
-    vmovdqu64   [rbx + 320], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm27, [r9 + 384]            ; AES: k_Nr + text
-    vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 384], zmm17                  ; AES: written
-    vpternlogq  xmm3, xmm18, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm17, zmm27, [r9 + 448]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm24, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 448], zmm17                  ; AES: written
+    vpxorq      ymm21, ymm19, ymm3                  ; reduce: add up the lanes
+    vmovdqu64   [r11 + 320], zmm17                  ; AES: written
+    vpxorq      zmm3, zmm27, [r9 + 384]             ; AES: k_Nr + text
+    vextracti64x2 xmm17, ymm21, 0x01                ; reduce: upper lanes
+    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 384], zmm3                   ; AES: written
+    vpternlogq  xmm21, xmm17, [rdi + 1344], 0x96    ; reduce: minus the key terms
+    vpxorq      zmm3, zmm27, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [r11 + 448], zmm3                   ; AES: written
     add         r9, 512                             ; next group
-    add         rbx, 512
-    sub         rbp, 512
-    cmp         rbp, 512
+    add         r11, 512
+    sub         rsi, 512
+    cmp         rsi, 513
     jae         .group
 .after_group:
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rbp, 0x00
-    je          .tag
 .rest:
-    mov         rsi, r9
-    mov         r11, rbp
-    lea         rcx, [r11 + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 576]
-    sub         rdx, rcx                            ; H^m
-    vmovdqu64   xmm17, [rdx + 1280]                 ; R_m: the key terms of H^m … H^1
-    cmp         r11, 0x40
-    jae         .tail_first
-    vpxorq      xmm18, xmm18, xmm18
-    vpxorq      xmm19, xmm19, xmm19
-    vpxorq      xmm23, xmm23, xmm23
-    jmp         .tail_rest
-.tail_first:
-    vmovdqu64   zmm18, [rsi]                        ; C·H^m: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm1                  ; C·H^m: C
-    vpxorq      zmm3, zmm18, zmm3                   ; C·H^m: A = X + C
-    vpxorq      zmm19, zmm3, [rdx]                  ; C·H^m: T = A + C1
-    vpxorq      zmm20, zmm3, [rdx + 640]            ; C·H^m: U = A + C2
-    vpclmulqdq  zmm18, zmm3, zmm3, 0x10             ; C·H^m: A0·A1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C·H^m: T0·T1
-    vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C·H^m: U0·U1
-    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
-    jb          .tail_after_block
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-.tail_block:
-    vmovdqu64   zmm20, [rsi]                        ; C·H^i: C, bytes as in memory
-    vpshufb     zmm20, zmm20, zmm1                  ; C·H^i: C
-    vpxorq      zmm21, zmm20, [rdx]                 ; C·H^i: T = A + C1
-    vpxorq      zmm22, zmm20, [rdx + 640]           ; C·H^i: U = A + C2
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: A0·A1
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm18, zmm18, zmm20                 ; C·H^i: S += it
-    vpxorq      zmm19, zmm19, zmm21                 ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm22                 ; C·H^i: HI += it
-    add         rdx, 0x40                           ; the next powers
-    add         rsi, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
-    jae         .tail_block
-.tail_after_block:
-    cmp         r11, 0x00
-    je          .tail_reduce
-.tail_rest:
-    mov         rcx, -1
-    bzhi        rcx, rcx, r11
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm20{k1}{z}, [rsi]                 ; C, zero-padded
-    vpshufb     zmm20, zmm20, zmm1                  ; C
-    vpxorq      zmm3, zmm20, zmm3                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm20, zmm3, [rdx]                  ; C·H^i: T = A + C1
-    vpxorq      zmm21, zmm3, [rdx + 640]            ; C·H^i: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C·H^i: T0·T1
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C·H^i: U0·U1
-    vpxorq      zmm18, zmm18, zmm3                  ; C·H^i: S += it
-    vpxorq      zmm19, zmm19, zmm20                 ; C·H^i: LO += it
-    vpxorq      zmm23, zmm23, zmm21                 ; C·H^i: HI += it
-.tail_reduce:
-    vpxorq      zmm3, zmm19, zmm18                  ; reduce: LO += S
-    vpclmulqdq  zmm19, zmm3, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm23, zmm18, zmm3, 0x96            ; reduce: + HI
-    vpxorq      zmm3, zmm19, zmm23                  ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm18, zmm3, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm18                   ; reduce: add up the lanes
-    vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm3, xmm18, xmm17, 0x96            ; reduce: minus the key terms
-    vpxorq      xmm17, xmm17, xmm17                 ; reduce
-    cmp         rbp, 0x00
-    je          .written                            ; reduce
-    cmp         rbp, 256
-    jb          .under_4                            ; reduce
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm19, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm20, zmm20, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
-    vaesenc     zmm19, zmm19, zmm14                 ; AES: round 10
-    vaesenc     zmm20, zmm20, zmm14                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
-    vaesenc     zmm19, zmm19, zmm15                 ; AES: round 11
-    vaesenc     zmm20, zmm20, zmm15                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
-    vaesenc     zmm19, zmm19, zmm16                 ; AES: round 12
-    vaesenc     zmm20, zmm20, zmm16                 ; AES: round 12
-    vbroadcasti64x2 zmm21, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm17, zmm17, zmm21                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm21                 ; AES: round 13
-    vaesenc     zmm19, zmm19, zmm21                 ; AES: round 13
-    vaesenc     zmm20, zmm20, zmm21                 ; AES: round 13
-    vbroadcasti64x2 zmm21, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm22, zmm21, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm22                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm17                        ; AES: written
-    vpxorq      zmm17, zmm21, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm17                   ; AES: written
-    vpxorq      zmm17, zmm21, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 128], zmm17                  ; AES: written
-    vpxorq      zmm17, zmm21, [r9 + 192]            ; AES: k_Nr + text
-    vaesenclast zmm17, zmm20, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 192], zmm17                  ; AES: written
-    add         r9, 256
-    add         rbx, 256
-    sub         rbp, 256
-.under_4:
-    cmp         rbp, 0x80
-    jb          .under_2
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm18, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
-    vaesenc     zmm18, zmm18, zmm14                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
-    vaesenc     zmm18, zmm18, zmm15                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
-    vaesenc     zmm18, zmm18, zmm16                 ; AES: round 12
-    vbroadcasti64x2 zmm19, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm17, zmm17, zmm19                 ; AES: round 13
-    vaesenc     zmm18, zmm18, zmm19                 ; AES: round 13
-    vbroadcasti64x2 zmm19, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm20, zmm19, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm20                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm17                        ; AES: written
-    vpxorq      zmm17, zmm19, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rbx + 64], zmm17                   ; AES: written
-    add         r9, 0x80
-    add         rbx, 0x80
-    sub         rbp, 0x80
-.under_2:
-    cmp         rbp, 0x40
-    jb          .under_1
-    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: the next counters
-    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm12                 ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm13                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm14                 ; AES: round 10
-    vaesenc     zmm17, zmm17, zmm15                 ; AES: round 11
-    vaesenc     zmm17, zmm17, zmm16                 ; AES: round 12
-    vbroadcasti64x2 zmm18, [rdi + 2064]             ; AES: k_13
-    vaesenc     zmm17, zmm17, zmm18                 ; AES: round 13
-    vbroadcasti64x2 zmm18, [rdi + 2080]             ; AES: k_14
-    vpxorq      zmm18, zmm18, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm17, zmm17, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rbx], zmm17                        ; AES: written
-    add         r9, 0x40
-    add         rbx, 0x40
-    sub         rbp, 0x40
-.under_1:
-    cmp         rbp, 0x00
-    je          .written
-    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
-    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
-    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
-    vbroadcasti64x2 zmm4, [rdi + 2064]              ; AES: k_13
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 13
-    mov         rcx, -1
-    bzhi        rcx, rcx, rbp
-    kmovq       k1, rcx                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [r9]                   ; AES: text, zero-padded
-    vbroadcasti64x2 zmm5, [rdi + 2080]              ; AES: k_14
-    vpxorq      zmm4, zmm5, zmm4                    ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
-    vmovdqu8    [rbx]{k1}, zmm0                     ; AES: written
-    vmovdqu8    zmm17{k1}{z}, zmm0                  ; AES: zero-padded
-.written:
-.tag:
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm0, rcx
+    vmovq       xmm3, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm4, r8
-    vpunpcklqdq xmm0, xmm0, xmm4                    ; bits of both lengths, bytes reversed
-    vpxorq      xmm0, xmm3, xmm0                    ; lengths: A = X + lengths
-    vpxorq      xmm3, xmm0, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      xmm4, xmm0, [rdi + 1200]            ; lengths: U = A + C2
-    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: A0·A1
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vpxorq      xmm3, xmm3, xmm0                    ; lengths: LO += S
-    vpclmulqdq  xmm5, xmm3, xmm2, 0x10              ; lengths: LO0·Q'
-    vpshufd     xmm2, xmm3, 0x4e                    ; lengths: (LO1, LO0)
-    vpternlogq  xmm4, xmm0, xmm2, 0x96              ; lengths: + HI
-    vpternlogq  xmm5, xmm4, [rdi + 1840], 0x96      ; lengths: minus the key terms
-    vpshufb     xmm2, xmm5, xmm1                    ; lengths: as in memory
-    vmovdqu64   xmm0, [rsp]                         ; E_K(J_0)
+    vmovq       xmm17, r8
+    vpunpcklqdq xmm3, xmm3, xmm17                   ; bits of both lengths, bytes reversed
+    cmp         rsi, 257
+    jae         .rest_over_4
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x81
+    jae         .rest_over_2
+    cmp         rsi, 0x41
+    jae         .rest_over_1
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9]                  ; text, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm17, zmm18, zmm1                  ; C
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      zmm4, zmm17, zmm21                  ; A = X + C
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vmovdqu8    zmm5{k2}{z}, [rdx]                  ; powers of the blocks that there are
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpxorq      zmm5, zmm4, zmm5                    ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vmovdqu8    zmm6{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      zmm6, zmm4, zmm6                    ; C1: U = A + C2
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; lengths: A0·A1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpxorq      zmm20, zmm7, zmm4                   ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      xmm4, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
+    vpxorq      zmm17, zmm4, zmm5                   ; C1: LO += it
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vbroadcasti64x2 zmm4, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: U0·U1
+    vpxorq      zmm4, zmm4, zmm18                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm3, zmm5                   ; C1: HI += it
+    vmovdqu8    [r11]{k1}, zmm0                     ; AES: written
+    jmp         .rest_reduce
+.rest_over_1:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 0x40                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [r9]                         ; C, bytes as in memory
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm1                  ; C
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm20, zmm21                 ; A = X + C
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpshufb     zmm5, zmm18, zmm1                   ; C
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; C2: A0·A1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm21, zmm21, 0x10            ; C1: A0·A1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      xmm6, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm17, xmm6, xmm6, 0x10             ; lengths: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vmovdqu8    zmm6{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpxorq      zmm6, zmm5, zmm6                    ; C2: T = A + C1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      zmm7, zmm21, [rdx]                  ; C1: T = A + C1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpternlogq  zmm17, zmm6, zmm7, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vmovdqu8    zmm6{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpxorq      zmm5, zmm5, zmm6                    ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
+    vpclmulqdq  xmm31, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vbroadcasti64x2 zmm3, [rdi + 2080]              ; AES: k_14
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vpxorq      zmm6, zmm3, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm21, [rdx + 640]            ; C1: U = A + C2
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm3, zmm3, zmm18                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm5, zmm4, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 64]{k1}, zmm0                ; AES: written
+    jmp         .rest_reduce
+.rest_over_2:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0xc1
+    jae         .rest_over_3
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 0x80                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 128]            ; text, zero-padded
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm1                  ; C
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm25, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C2: A0·A1
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpshufb     zmm4, zmm18, zmm1                   ; C
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm4, zmm4, 0x10             ; C3: A0·A1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpternlogq  zmm25, zmm23, zmm24, 0x96           ; C3: S += it
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 2
+    vaesenc     zmm17, zmm22, zmm6                  ; AES: round 2
+    vpxorq      xmm22, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; lengths: T0·T1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 3
+    vpxorq      zmm17, zmm20, [rdx + 64]            ; C2: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm17, zmm17, 0x10            ; C2: T0·T1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vmovdqu8    zmm8{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      zmm8, zmm4, zmm8                    ; C3: T = A + C1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vmovdqu8    zmm7{k2}{z}, [rdx + 768]            ; powers of the blocks that there are
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpxorq      zmm4, zmm4, zmm7                    ; C3: U = A + C2
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, xmm3, 0x10              ; lengths: U0·U1
+    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm5, zmm20, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpternlogq  zmm7, zmm5, zmm4, 0x96              ; C3: HI += it
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm6, zmm15                   ; AES: round 11
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpxorq      zmm5, zmm5, zmm21                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm6, [rdi + 2064]              ; AES: k_13
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 13
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 13
+    vpxorq      zmm20, zmm25, zmm8                  ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 13
+    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm8, zmm5, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm9, zmm6, [r9]                    ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm17, zmm22, zmm8                  ; C1: LO += it
+    vpxorq      zmm3, zmm6, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm6, zmm18                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm7, zmm3                   ; C1: HI += it
+    vmovdqu8    [r11 + 128]{k1}, zmm0               ; AES: written
+    jmp         .rest_reduce
+.rest_over_3:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 0xc0                           ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 192]            ; text, zero-padded
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm23, zmm20, zmm1                  ; C
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm24, zmm20, zmm1                  ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpshufb     zmm25, zmm20, zmm1                  ; C
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm23, zmm23, 0x10           ; C2: A0·A1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vpclmulqdq  zmm17, zmm25, zmm25, 0x10           ; C3: A0·A1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vpternlogq  zmm20, zmm26, zmm17, 0x96           ; C3: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpxorq      xmm5, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm17, xmm5, xmm5, 0x10             ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpxorq      zmm5, zmm23, [rdx + 64]             ; C2: T = A + C1
+    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 3
+    vaesenc     zmm22, zmm24, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm7, zmm25, [rdx + 128]            ; C3: T = A + C1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpternlogq  zmm17, zmm5, zmm7, 0x96             ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm6, zmm22, zmm9                   ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm31, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm5, zmm10                   ; AES: round 6
+    vpxorq      zmm5, zmm23, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpxorq      zmm7, zmm25, [rdx + 768]            ; C3: U = A + C2
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpternlogq  zmm31, zmm5, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm6, zmm12                   ; AES: round 8
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm6, zmm6, zmm21                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vpshufb     zmm7, zmm18, zmm1                   ; C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C4: A0·A1
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; C1: A0·A1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vmovdqu8    zmm8{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpxorq      zmm8, zmm7, zmm8                    ; C4: T = A + C1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vbroadcasti64x2 zmm9, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 13
+    vpxorq      zmm10, zmm6, [rdx]                  ; C1: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 13
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 13
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 13
+    vbroadcasti64x2 zmm9, [rdi + 2080]              ; AES: k_14
+    vpternlogq  zmm17, zmm8, zmm10, 0x96            ; C1: LO += it
+    vpxorq      zmm8, zmm9, [r9]                    ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
+    vmovdqu8    zmm8{k2}{z}, [rdx + 832]            ; powers of the blocks that there are
+    vmovdqu64   [r11], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm9, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      zmm7, zmm7, zmm8                    ; C4: U = A + C2
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm9, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      zmm6, zmm6, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm9, zmm18                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm4, zmm3, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 192]{k1}, zmm0               ; AES: written
+    jmp         .rest_reduce
+.rest_over_4:
+    cmp         rsi, 385
+    jae         .rest_over_6
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 321
+    jae         .rest_over_5
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 256                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 256]            ; text, zero-padded
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm1                  ; C
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vmovdqu64   zmm24, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm1                  ; C
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm28, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C2: A0·A1
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm24, zmm24, 0x10           ; C3: A0·A1
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpternlogq  zmm28, zmm26, zmm27, 0x96           ; C3: S += it
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vaesenc     zmm17, zmm22, zmm5                  ; AES: round 1
+    vpxorq      xmm22, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm26, xmm22, xmm22, 0x10           ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpxorq      zmm5, zmm20, [rdx + 64]             ; C2: T = A + C1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpxorq      zmm6, zmm24, [rdx + 128]            ; C3: T = A + C1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vpternlogq  zmm26, zmm5, zmm6, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm23, zmm7                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm17, zmm8                   ; AES: round 4
+    vpclmulqdq  xmm23, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm22, zmm8                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      zmm7, zmm20, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vpxorq      zmm8, zmm24, [rdx + 768]            ; C3: U = A + C2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C4: A0·A1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpshufb     zmm9, zmm18, zmm1                   ; C
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C5: A0·A1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpternlogq  zmm28, zmm8, zmm10, 0x96            ; C5: S += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpxorq      zmm8, zmm7, [rdx + 192]             ; C4: T = A + C1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vmovdqu8    zmm10{k2}{z}, [rdx + 256]           ; powers of the blocks that there are
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      zmm10, zmm9, zmm10                  ; C5: T = A + C1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpternlogq  zmm26, zmm8, zmm10, 0x96            ; C5: LO += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vmovdqu8    zmm8{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpxorq      zmm8, zmm9, zmm8                    ; C5: U = A + C2
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vpxorq      zmm7, zmm7, [rdx + 832]             ; C4: U = A + C2
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C5: HI += it
+    vbroadcasti64x2 zmm7, [rdi + 2064]              ; AES: k_13
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 13
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 13
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 13
+    vpxorq      zmm7, zmm8, zmm21                   ; A = X + C
+    vbroadcasti64x2 zmm8, [rdi + 2080]              ; AES: k_14
+    vpxorq      zmm9, zmm8, [r9]                    ; AES: k_Nr + text
+    vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C1: A0·A1
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm20, zmm28, zmm10                 ; C1: S += it
+    vpxorq      zmm4, zmm8, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm7, [rdx]                   ; C1: T = A + C1
+    vmovdqu64   [r11 + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm8, [r9 + 128]              ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm17, zmm26, zmm6                  ; C1: LO += it
+    vmovdqu64   [r11 + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm8, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm7, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm8, zmm18                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm23, zmm3                  ; C1: HI += it
+    vmovdqu8    [r11 + 256]{k1}, zmm0               ; AES: written
+    jmp         .rest_reduce
+.rest_over_5:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 320                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 320]            ; text, zero-padded
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm23, zmm20, zmm1                  ; C
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm24, zmm20, zmm1                  ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpshufb     zmm26, zmm20, zmm1                  ; C
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm27, zmm20, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm28, zmm23, zmm23, 0x10           ; C2: A0·A1
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm26, zmm26, 0x10           ; C3: A0·A1
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpternlogq  zmm20, zmm28, zmm29, 0x96           ; C3: S += it
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpxorq      xmm4, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vaesenc     zmm28, zmm17, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm17, xmm4, xmm4, 0x10             ; lengths: T0·T1
+    vaesenc     zmm4, zmm24, zmm5                   ; AES: round 1
+    vaesenc     zmm24, zmm25, zmm5                  ; AES: round 1
+    vpxorq      zmm25, zmm23, [rdx + 64]            ; C2: T = A + C1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm25, zmm25, 0x10            ; C2: T0·T1
+    vaesenc     zmm25, zmm28, zmm6                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vpxorq      zmm28, zmm26, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C3: T0·T1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpternlogq  zmm17, zmm5, zmm28, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm25, zmm7                   ; AES: round 3
+    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 3
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm22, zmm24, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm31, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm27, zmm7                   ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpxorq      zmm7, zmm23, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vpxorq      zmm23, zmm26, [rdx + 768]           ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm23, zmm23, 0x10            ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpternlogq  zmm31, zmm7, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm22, zmm9                   ; AES: round 5
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vmovdqu64   zmm9, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm1                    ; C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C4: A0·A1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm22, zmm9, zmm9, 0x10             ; C5: A0·A1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm20, zmm10, zmm22, 0x96           ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpxorq      zmm10, zmm8, [rdx + 192]            ; C4: T = A + C1
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm11, zmm9, [rdx + 256]            ; C5: T = A + C1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: T0·T1
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpternlogq  zmm17, zmm10, zmm11, 0x96           ; C5: LO += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      zmm8, zmm8, [rdx + 832]             ; C4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpxorq      zmm9, zmm9, [rdx + 896]             ; C5: U = A + C2
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vpternlogq  zmm31, zmm8, zmm9, 0x96             ; C5: HI += it
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpxorq      zmm8, zmm8, zmm21                   ; A = X + C
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vpshufb     zmm9, zmm18, zmm1                   ; C
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C6: A0·A1
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm11, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm12, [rdi + 2064]             ; AES: k_13
+    vpternlogq  zmm20, zmm10, zmm11, 0x96           ; C1: S += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 13
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 13
+    vmovdqu8    zmm10{k2}{z}, [rdx + 320]           ; powers of the blocks that there are
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 13
+    vpxorq      zmm10, zmm9, zmm10                  ; C6: T = A + C1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 13
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm12, zmm11, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm13, zmm8, [rdx]                  ; C1: T = A + C1
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm5                         ; AES: written
+    vpclmulqdq  zmm5, zmm13, zmm13, 0x10            ; C1: T0·T1
+    vpxorq      zmm12, zmm11, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm12                   ; AES: last round: the other text
+    vpternlogq  zmm17, zmm10, zmm5, 0x96            ; C1: LO += it
+    vmovdqu64   [r11 + 64], zmm6                    ; AES: written
+    vpxorq      zmm5, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vmovdqu8    zmm6{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm9, zmm6                    ; C6: U = A + C2
+    vpxorq      zmm5, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vmovdqu64   [r11 + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm6, zmm8, [rdx + 640]             ; C1: U = A + C2
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm11, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm4, zmm3, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 320]{k1}, zmm0               ; AES: written
+    jmp         .rest_reduce
+.rest_over_6:
+    cmp         rsi, 449
+    jae         .rest_over_7
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 384                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 384]            ; text, zero-padded
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm1                  ; C
+    vpaddd      zmm23, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
+    vmovdqu64   zmm24, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm1                  ; C
+    vpaddd      zmm26, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm26, zmm26, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm30, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpaddd      zmm27, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm20, zmm20, 0x10           ; C2: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C3: A0·A1
+    vpxorq      zmm17, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C3: S += it
+    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpxorq      xmm28, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm29, xmm28, xmm28, 0x10           ; lengths: T0·T1
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 1
+    vpxorq      zmm17, zmm20, [rdx + 64]            ; C2: T = A + C1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: T0·T1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
+    vpxorq      zmm28, zmm24, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm28, zmm28, 0x10            ; C3: T0·T1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vpternlogq  zmm29, zmm17, zmm5, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm23, zmm6                   ; AES: round 2
+    vaesenc     zmm17, zmm25, zmm6                  ; AES: round 2
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 2
+    vaesenc     zmm25, zmm27, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm26, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpxorq      zmm3, zmm20, [rdx + 704]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 3
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 3
+    vpxorq      zmm20, zmm24, [rdx + 768]           ; C3: U = A + C2
+    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm25, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: U0·U1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpternlogq  zmm26, zmm3, zmm20, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 4
+    vaesenc     zmm17, zmm22, zmm8                  ; AES: round 4
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vaesenc     zmm20, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm1                    ; C
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm22, zmm6, zmm6, 0x10             ; C4: A0·A1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 5
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm23, zmm8, zmm8, 0x10             ; C5: A0·A1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpternlogq  zmm30, zmm22, zmm23, 0x96           ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpxorq      zmm9, zmm6, [rdx + 192]             ; C4: T = A + C1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vpxorq      zmm10, zmm8, [rdx + 256]            ; C5: T = A + C1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C5: LO += it
+    vaesenc     zmm9, zmm17, zmm11                  ; AES: round 7
+    vaesenc     zmm10, zmm20, zmm11                 ; AES: round 7
+    vpxorq      zmm6, zmm6, [rdx + 832]             ; C4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      zmm8, zmm8, [rdx + 896]             ; C5: U = A + C2
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpternlogq  zmm26, zmm6, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vmovdqu64   zmm6, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpshufb     zmm6, zmm6, zmm1                    ; C
+    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm10, zmm13                  ; AES: round 9
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C6: A0·A1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vpshufb     zmm11, zmm18, zmm1                  ; C
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm11, zmm11, 0x10           ; C7: A0·A1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 10
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
+    vpternlogq  zmm30, zmm10, zmm12, 0x96           ; C7: S += it
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpxorq      zmm10, zmm6, [rdx + 320]            ; C6: T = A + C1
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 11
+    vmovdqu8    zmm12{k2}{z}, [rdx + 384]           ; powers of the blocks that there are
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 11
+    vpxorq      zmm12, zmm11, zmm12                 ; C7: T = A + C1
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: T0·T1
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vpternlogq  zmm29, zmm10, zmm12, 0x96           ; C7: LO += it
+    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 12
+    vmovdqu8    zmm10{k2}{z}, [rdx + 1024]          ; powers of the blocks that there are
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 12
+    vpxorq      zmm10, zmm11, zmm10                 ; C7: U = A + C2
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vpxorq      zmm6, zmm6, [rdx + 960]             ; C6: U = A + C2
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 13
+    vpternlogq  zmm26, zmm6, zmm10, 0x96            ; C7: HI += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vbroadcasti64x2 zmm6, [rdi + 2080]              ; AES: k_14
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vpxorq      zmm11, zmm6, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm6, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      zmm10, zmm10, zmm21                 ; A = X + C
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 64], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm10, zmm10, 0x10            ; C1: A0·A1
+    vpxorq      zmm4, zmm6, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm20, zmm30, zmm3                  ; C1: S += it
+    vmovdqu64   [r11 + 128], zmm4                   ; AES: written
+    vpxorq      zmm3, zmm6, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm10, [rdx]                  ; C1: T = A + C1
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vpxorq      zmm4, zmm6, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm17, zmm29, zmm3                  ; C1: LO += it
+    vmovdqu64   [r11 + 256], zmm4                   ; AES: written
+    vpxorq      zmm3, zmm6, [r9 + 320]              ; AES: k_Nr + text
+    vpxorq      zmm4, zmm10, [rdx + 640]            ; C1: U = A + C2
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 320], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm6, zmm18                   ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm31, zmm26, zmm3                  ; C1: HI += it
+    vmovdqu8    [r11 + 384]{k1}, zmm0               ; AES: written
+    jmp         .rest_reduce
+.rest_over_7:
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    lea         rdx, [rdi + 560]
+    sub         rdx, rcx                            ; H^(m+1)
+    vmovdqu64   xmm19, [rdx + 1280]                 ; the key terms of all powers that are met
+    sub         rsi, 448                            ; bytes of the last register
+    mov         rcx, -1
+    bzhi        rcx, rcx, rsi
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    lea         rcx, [rsi + 15]
+    and         rcx, -16
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k2, rsi                             ; one bit a byte that is left
+    vmovdqu8    zmm18{k1}{z}, [r9 + 448]            ; text, zero-padded
+    vpshufb     zmm17, zmm0, zmm1                   ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm22, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
+    vpshufb     zmm23, zmm20, zmm1                  ; C
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm24, zmm20, zmm1                  ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm25, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
+    vpshufb     zmm26, zmm20, zmm1                  ; C
+    vpaddd      zmm20, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm27, zmm20, zmm1                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; lengths: A0·A1
+    vpaddd      zmm28, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm23, zmm23, 0x10           ; C2: A0·A1
+    vpaddd      zmm30, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm30, zmm30, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm31, zmm26, zmm26, 0x10           ; C3: A0·A1
+    vpaddd      zmm0, zmm0, [rel gcm256_avx512_winograd_clmul1_x32_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpternlogq  zmm20, zmm29, zmm31, 0x96           ; C3: S += it
+    vpxorq      zmm29, zmm17, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      xmm17, xmm3, [rdi + 560]            ; lengths: T = A + C1
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm17, xmm17, xmm17, 0x10           ; lengths: T0·T1
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
+    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
+    vpxorq      zmm31, zmm23, [rdx + 64]            ; C2: T = A + C1
+    vpxorq      zmm30, zmm30, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm31, zmm31, 0x10            ; C2: T0·T1
+    vaesenc     zmm29, zmm29, zmm5                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpxorq      zmm31, zmm26, [rdx + 128]           ; C3: T = A + C1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm31, zmm31, zmm31, 0x10           ; C3: T0·T1
+    vaesenc     zmm28, zmm28, zmm5                  ; AES: round 1
+    vaesenc     zmm30, zmm30, zmm5                  ; AES: round 1
+    vpternlogq  zmm17, zmm4, zmm31, 0x96            ; C3: LO += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vaesenc     zmm4, zmm29, zmm6                   ; AES: round 2
+    vpxorq      xmm3, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
+    vaesenc     zmm22, zmm24, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm31, xmm3, xmm3, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm25, zmm6                   ; AES: round 2
+    vaesenc     zmm24, zmm27, zmm6                  ; AES: round 2
+    vpxorq      zmm23, zmm23, [rdx + 704]           ; C2: U = A + C2
+    vaesenc     zmm25, zmm28, zmm6                  ; AES: round 2
+    vaesenc     zmm27, zmm30, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C2: U0·U1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpxorq      zmm6, zmm26, [rdx + 768]            ; C3: U = A + C2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vpternlogq  zmm31, zmm23, zmm6, 0x96            ; C3: HI += it
+    vaesenc     zmm6, zmm25, zmm7                   ; AES: round 3
+    vaesenc     zmm23, zmm27, zmm7                  ; AES: round 3
+    vmovdqu64   zmm25, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpshufb     zmm7, zmm25, zmm1                   ; C
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vmovdqu64   zmm25, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
+    vpshufb     zmm25, zmm25, zmm1                  ; C
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm7, zmm7, 0x10             ; C4: A0·A1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm25, zmm25, 0x10            ; C5: A0·A1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
+    vpternlogq  zmm20, zmm26, zmm8, 0x96            ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
+    vaesenc     zmm8, zmm24, zmm9                   ; AES: round 5
+    vpxorq      zmm24, zmm7, [rdx + 192]            ; C4: T = A + C1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C4: T0·T1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpxorq      zmm9, zmm25, [rdx + 256]            ; C5: T = A + C1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vpternlogq  zmm17, zmm24, zmm9, 0x96            ; C5: LO += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vaesenc     zmm9, zmm23, zmm10                  ; AES: round 6
+    vpxorq      zmm7, zmm7, [rdx + 832]             ; C4: U = A + C2
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm10, zmm22, zmm11                 ; AES: round 7
+    vpxorq      zmm22, zmm25, [rdx + 896]           ; C5: U = A + C2
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C5: U0·U1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vpternlogq  zmm31, zmm7, zmm22, 0x96            ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpshufb     zmm7, zmm7, zmm1                    ; C
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vmovdqu64   zmm11, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vpshufb     zmm11, zmm11, zmm1                  ; C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C6: A0·A1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm22, zmm11, zmm11, 0x10           ; C7: A0·A1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpternlogq  zmm20, zmm12, zmm22, 0x96           ; C7: S += it
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vpxorq      zmm12, zmm7, [rdx + 320]            ; C6: T = A + C1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 10
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6: T0·T1
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 10
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 10
+    vpxorq      zmm13, zmm11, [rdx + 384]           ; C7: T = A + C1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 10
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 10
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7: T0·T1
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 10
+    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 10
+    vpternlogq  zmm17, zmm12, zmm13, 0x96           ; C7: LO += it
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 11
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 11
+    vpxorq      zmm7, zmm7, [rdx + 960]             ; C6: U = A + C2
+    vaesenc     zmm10, zmm10, zmm15                 ; AES: round 11
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 11
+    vaesenc     zmm6, zmm6, zmm15                   ; AES: round 11
+    vpxorq      zmm11, zmm11, [rdx + 1024]          ; C7: U = A + C2
+    vaesenc     zmm9, zmm9, zmm15                   ; AES: round 11
+    vaesenc     zmm0, zmm0, zmm15                   ; AES: round 11
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
+    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 12
+    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 12
+    vpternlogq  zmm31, zmm7, zmm11, 0x96            ; C7: HI += it
+    vaesenc     zmm7, zmm10, zmm16                  ; AES: round 12
+    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 12
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 12
+    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 12
+    vpshufb     zmm10, zmm10, zmm1                  ; C
+    vaesenc     zmm9, zmm9, zmm16                   ; AES: round 12
+    vaesenc     zmm0, zmm0, zmm16                   ; AES: round 12
+    vpxorq      zmm10, zmm10, zmm21                 ; A = X + C
+    vbroadcasti64x2 zmm11, [rdi + 2064]             ; AES: k_13
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 13
+    vpshufb     zmm12, zmm18, zmm1                  ; C
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 13
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C8: A0·A1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 13
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 13
+    vpclmulqdq  zmm14, zmm10, zmm10, 0x10           ; C1: A0·A1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 13
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 13
+    vpternlogq  zmm20, zmm13, zmm14, 0x96           ; C1: S += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 13
+    vbroadcasti64x2 zmm11, [rdi + 2080]             ; AES: k_14
+    vpxorq      zmm13, zmm11, [r9]                  ; AES: k_Nr + text
+    vmovdqu8    zmm14{k2}{z}, [rdx + 448]           ; powers of the blocks that there are
+    vaesenclast zmm4, zmm4, zmm13                   ; AES: last round: the other text
+    vmovdqu64   [r11], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm12, zmm14                  ; C8: T = A + C1
+    vpxorq      zmm13, zmm11, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm13                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: T0·T1
+    vmovdqu64   [r11 + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm13, zmm10, [rdx]                 ; C1: T = A + C1
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 128], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm13, zmm13, 0x10            ; C1: T0·T1
+    vpxorq      zmm7, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpternlogq  zmm17, zmm4, zmm5, 0x96             ; C1: LO += it
+    vmovdqu64   [r11 + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vmovdqu8    zmm4{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 256], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm12, zmm4                   ; C8: U = A + C2
+    vpxorq      zmm4, zmm11, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: U0·U1
+    vmovdqu64   [r11 + 320], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 384]             ; AES: k_Nr + text
+    vpxorq      zmm5, zmm10, [rdx + 640]            ; C1: U = A + C2
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [r11 + 384], zmm4                   ; AES: written
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vpxorq      zmm5, zmm11, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm31, zmm3, zmm4, 0x96             ; C1: HI += it
+    vmovdqu8    [r11 + 448]{k1}, zmm0               ; AES: written
+.rest_reduce:
+    vpxorq      zmm0, zmm17, zmm20                  ; reduce: LO += S
+    vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm31, zmm20, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm0, xmm19, 0x96             ; reduce: minus the key terms
+    vpshufb     xmm0, xmm2, xmm1                    ; reduce: as in memory
+    vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+.tagged:
+.wanted:
     mov         rcx, -1
     bzhi        rcx, rcx, r10
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    xmm1{k1}{z}, [rax]                  ; the given tag
-    vpternlogq  xmm2, xmm0, xmm1, 0x96
-    vmovdqu8    xmm0{k1}{z}, xmm2                   ; differences
+    vpxorq      xmm0, xmm0, xmm1
+    vmovdqu8    xmm0{k1}{z}, xmm0                   ; differences
     vpshufd     xmm1, xmm0, 0x4e
     vporq       xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
@@ -6831,7 +9516,7 @@ gcm256_avx512_winograd_clmul1_x32_open:
     vmovdqu8    [r12]{k1}, xmm0                     ; zeros
     mov         eax, 0x01
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x48                           ; frame
+    add         rsp, 328                            ; frame
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -6840,7 +9525,7 @@ gcm256_avx512_winograd_clmul1_x32_open:
 .right:
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x48                           ; frame
+    add         rsp, 328                            ; frame
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -6848,7 +9533,7 @@ gcm256_avx512_winograd_clmul1_x32_open:
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x48                           ; frame
+    add         rsp, 328                            ; frame
     pop         r13                                 ; callee-saved
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved

@@ -77,6 +77,8 @@ class Message(Named):
         streams = [lane for lane in lanes if self._of_text(lane)]
         if entry.either or self.refused(entry) or any(lane.deps & RAW for lane in streams):
             return None
+        if any(self._of_tag(lane) for lane in streams):
+            return None
         weights = entry.weights
         if not entry.hashed:
             entry.begun = entry.begun or bool(streams)
@@ -177,6 +179,11 @@ class Message(Named):
         names = self.naming.variables.of(lane)
         return any(name[0] in (IV, COUNTER, TEXT, MASK) for name in names)
 
+    def _of_tag(self, lane: Term) -> bool:
+        """Return whether E_K(J_0) has been added to something: of that no part can be forgotten."""
+        names = self.naming.variables.of(lane)
+        return MASK in names and len(names) > 1
+
     def _written_to(self, entry: HashEntry, j: int, present: int) -> bool:
         lane = self._block(entry, j, present)
         return lane is not None and self._is_right(entry, lane, j, present)
@@ -193,6 +200,7 @@ class Message(Named):
             entry.begun,
             entry.moved and "length" not in entry.held,
             entry.answer,
+            entry.tagged,
         )
 
     # The return.

@@ -89,6 +89,8 @@ class MessageEntry(HashEntry):
     """Whether some text lies behind a cut, so that N is not the number of the first block."""
     answer: bool | None = None
     """Whether the tag is right, once that is known."""
+    tagged: bool = False
+    """Whether the tag has its name, and nothing else of the message is left."""
     either: bool = False
     """Whether that is so for some IVs only: then nothing is said of what is not refused."""
 

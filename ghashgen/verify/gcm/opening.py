@@ -4,6 +4,9 @@
     0, the text               if the first tag_len bytes of tag' are those given
     1, zeros as far as out    if they are not
 
+tag' goes on under a name, O, as soon as it is there, so that what is made of it and of the tag that
+was given is linear in both, and the same whatever the message.
+
 Whether they are is the one condition that a secret may decide; each way is followed. The text has
 been compared by then; where the tags differ, `out` is written once more, from its beginning, and
 has to be zero to its end. That is an induction of its own over the length of the text, which is any
@@ -11,21 +14,24 @@ by then. Tags have 4, 8 or 12 to 16 bytes: up to the comparison, any of these.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value
-from ghashgen.verify.engine.cut import put_in_place
+from ghashgen.verify.engine.cut import of_length, put_in_place
 from ghashgen.verify.engine.family import Buffer, Cell, Kept, Numbers, Parameter
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.comparing import PARAMETERS, TAG, TAGS, given, may_be, tells_apart
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Decrypt
 from ghashgen.verify.gcm.message import Message
-from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, MessageEntry
+from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, GREATEST, MessageEntry, blocks_of
+from ghashgen.verify.gcm.table import GIVEN, MASK, RIGHT
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
@@ -52,6 +58,8 @@ class Open(Message, Decrypt):
     def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
         super().__init__(spec, function, cutting)
         self.parameters = {**self.parameters, WHOLE: Buffer(Access.OUTPUT, ALL)}
+        self._tags: dict[tuple[object, ...], bool] = {}
+        """Whether a lane is the tag, by it and by what the tag depends on."""
 
     def every_parameter(self) -> dict[str, Parameter]:
         """Return what the parameters of functions are, by name."""
@@ -68,6 +76,36 @@ class Open(Message, Decrypt):
         memory.written[WHOLE] = {}
         return super().entry(machine, abi, numbers)
 
+    def _known(self, entry: MessageEntry, lane: Term, early: bool) -> Lane:
+        found = super()._known(entry, lane, early)
+        return self._named_tag(entry, found) if found is lane else found
+
+    def _has_none(self, lane: Term, early: bool, begun: bool, hashed: bool) -> bool:
+        return super()._has_none(lane, early, begun, hashed) and not self._may_be_tag(lane)
+
+    def _may_be_tag(self, lane: Term) -> bool:
+        names = self.naming.variables.of(lane)
+        known = lane.op != "var" and not lane.deps & (RAW | OPAQUE)
+        return known and MASK in names and GIVEN not in names
+
+    def _named_tag(self, entry: MessageEntry, lane: Term) -> Lane:
+        """Return O if the lane is the tag, its bytes as in memory."""
+        if entry.tagged or not self._may_be_tag(lane):
+            return lane
+        left = tuple(entry.numbers[name] for name in ("aad_length", "length"))
+        if not all(isinstance(number, int) for number in left):
+            return lane
+        key = (lane, left, tuple(entry.weights.items()), self._lengths(entry), entry.begun)
+        if key not in self._tags:
+            form = self.terms.try_form(lane)
+            self._tags[key] = form is not None and form == self.tag_form(entry, form)
+        return self.terms.variable(RIGHT) if self._tags[key] else lane
+
+    def tag_form(self, entry: MessageEntry, form: Form) -> Form:
+        """Return the tag, in the variables that a form has: by its name, if it has that."""
+        named = entry.tagged or RIGHT in form.linear
+        return variable(RIGHT) if named else super().tag_form(entry, form)
+
     def steady(self, entry: MessageEntry) -> dict[str, Mapping[Value, Value]]:
         """Return totals, and the beginning of the output."""
         out = super().steady(entry)
@@ -81,10 +119,37 @@ class Open(Message, Decrypt):
         assert isinstance(entry, MessageEntry)
         if entry.answer is not None:
             return self._cleared(entry, lanes)
+        if lanes == [self.terms.variable(RIGHT)]:
+            return self._tagged(entry, lanes[0])
+        if entry.tagged:
+            return None
         kept = super().carried(entry, lanes)
         if kept is not None:
             self._forget_tag(entry)
         return kept
+
+    def _tagged(self, entry: MessageEntry, tag: Term) -> Kept | None:
+        """Keep the tag alone: its message is done with, and may have been any."""
+        kept = Kept({tag: tag})
+        if entry.tagged:
+            return kept
+        numbers = {name: entry.numbers[name] for name in GREATEST}
+        length = numbers["length"]
+        if self.refused(entry) or not isinstance(length, int):
+            return None
+        if not all(
+            self._written_to(entry, j, min(BLOCK_BYTES, length - BLOCK_BYTES * (j - 1)))
+            for j in range(1, blocks_of(length) + 1)
+        ):
+            return None
+        if not self._from_the_beginning(entry):
+            return None
+        entry.machine.memory.written[self.out] = {}
+        self._forget_tag(entry)
+        entry.tagged, entry.weights = True, {}
+        entry.held |= set(GREATEST)
+        done = {name: n for name, n in numbers.items() if name != "length" and isinstance(n, int)}
+        return replace(kept, done=done)
 
     def _cleared(self, entry: MessageEntry, lanes: list[Term]) -> Kept | None:
         written = entry.machine.memory.written[WHOLE]
@@ -106,12 +171,7 @@ class Open(Message, Decrypt):
     def cases(self, entry: HashEntry) -> tuple[str, Sequence[Number]] | None:
         """Return the lengths of tags, once the text is done."""
         assert isinstance(entry, MessageEntry)
-        length = entry.numbers["length"]
-        done = length == len(entry.machine.memory.written[self.out])
-        # On a straight path no total of the text is any. Where there is no text that is told from
-        # one not begun by the state: there it waits for its last product with the text.
-        straight = "aad_length" in entry.held and (length != 0 or any(entry.weights.values()))
-        if done and TAG in entry.held and (straight or "length" in entry.held):
+        if entry.numbers["length"] == 0 and {TAG, "length"} <= entry.held:
             return ANY_TAG.unknown, TAGS
         return None
 
@@ -131,12 +191,14 @@ class Open(Message, Decrypt):
         if zero:
             return
         memory = entry.machine.memory
-        if self.cutting:
+        if self.cutting and not entry.tagged:
             self._from_the_beginning(entry)
         memory.written[self.out] = {}
 
-    def _from_the_beginning(self, entry: MessageEntry) -> None:
+    def _from_the_beginning(self, entry: MessageEntry) -> bool:
         """Let the output, all of which has been compared, be one of any length, under one name.
+
+        Returns whether it is.
 
         Raises:
             Refutation: nobody knows any more where it began.
@@ -148,15 +210,18 @@ class Open(Message, Decrypt):
                 raise unsupported("an output of which some is left, where the tags are compared")
             put_in_place(m, values, range(len(m.gpr)))
             if not values:
-                return
+                return False
             entry.held |= {"length"}
         # Nothing can be done to it any more under the name that it had.
-        entry.numbers["length"] = m.memory.regions[self.out].size = 0
+        entry.numbers["length"] = 0
+        for name in of_length(self, "length"):
+            m.memory.regions[name].size = 0
         entry.numbers[ALL] = m.memory.regions[WHOLE].size = self.any_length["length"]
+        return True
 
     def continued(self, prover: Prover[HashEntry], entry: HashEntry) -> bool:
         """Prove that all of the output is zero, whatever its length, where the tags differ."""
-        if ALL not in entry.numbers or entry.judged:
+        if entry.answer is not False or ALL not in entry.numbers or entry.judged:
             return False
         course = Course(Claim(1, GREATEST_TEXT, ALL), BLOCK_BYTES)
         for length in range(3 * BLOCK_BYTES):

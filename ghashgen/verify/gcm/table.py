@@ -19,8 +19,11 @@ TEXT = "T"
 NONCE, AAD = "V", "D"
 """The letters of the variables of blocks of an IV, and of AAD: behind "B", as forms want them."""
 
-MASK, LENGTHS, GIVEN = "M", "L", "G"
-"""The variables of E_K(J_0), of the block of lengths, and of the tag that open is given."""
+MASK, LENGTHS = "M", "L"
+"""The variables of E_K(J_0), and of the block of lengths."""
+
+RIGHT, GIVEN = "O", "G"
+"""The variables of the tag of a message, and of the one that open is given."""
 
 ROUND_KEY_LETTER, KEY_LETTER = "K", "U"
 """The letters of the variables that are round keys K0, K1, …, and 16 bytes of a key: U1, U2."""
@@ -36,6 +39,7 @@ WORDS = {
     AAD: "block {} of the AAD",
     MASK: "E_K(J_0)",
     LENGTHS: "the block of lengths",
+    RIGHT: "the right tag",
     GIVEN: "the tag that was given",
     NUMBER_LETTER: "the lengths",
     TEXT: "block {} of the text",

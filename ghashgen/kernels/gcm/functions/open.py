@@ -24,6 +24,7 @@ from ghashgen.kernels.gcm.parts.params import (
 )
 from ghashgen.kernels.gcm.parts.short import most_bytes
 from ghashgen.kernels.gcm.parts.tag import check_tag_length, difference
+from ghashgen.kernels.gcm.parts.text import Text
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
@@ -32,7 +33,12 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     check_tag_length(b, tag_length, "refused")
-    wanted = _with_short(b, kernel, message) if kernel.short else _by_phases(b, message)
+    if kernel.instruction_set.masked or kernel.short:
+        wanted = _straight(b, kernel, message)
+    else:
+        X, text = message.begin()
+        b.branch("equal", message.length, 0, "tag")
+        wanted = _by_phases(message, X, text)
     found = difference(b, kernel, wanted, tag, tag_length)
     b.branch("equal", found, 0, "right")
     with b.part("clear"):
@@ -44,27 +50,27 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     b.give(REFUSED)
 
 
-def _by_phases(b: Builder, message: Message) -> VReg:
-    """Record the text and return the right tag."""
-    X, text = message.begin()
-    b.branch("equal", message.length, 0, "tag")
-    decrypt_text(text, X, "tag")
-    return message.tag(X)
-
-
-def _with_short(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
-    """Likewise, on the straight path where the text is short."""
+def _straight(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
+    """Record the text and return the right tag, on a straight path where the text is short."""
+    S, start = message.begin_straight()
     wanted = b.register("the tag")
-    S, blocks = message.begin_straight()
-    b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
-    b.assign(wanted, message.short(S, blocks, False))
-    b.emit("jump", Label("wanted"))
-    b.label("long")
-    X, text = message.long(S, blocks)
-    decrypt_text(text, X, "tag")
-    b.assign(wanted, message.tag(X))
+    if kernel.short:
+        b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
+        b.assign(wanted, message.short(S, start, False))
+        b.emit("jump", Label("wanted"))
+        b.label("long")
+    if kernel.instruction_set.masked:
+        b.assign(wanted, message.straight(S, start, False))
+    else:
+        b.assign(wanted, _by_phases(message, *message.long(S, start)))
     b.label("wanted")
     return wanted
+
+
+def _by_phases(message: Message, X: VReg, text: Text) -> VReg:
+    """Record the text, then the right tag."""
+    decrypt_text(text, X, "tag")
+    return message.tag(X)
 
 
 FUNCTION = Function(

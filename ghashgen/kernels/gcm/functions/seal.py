@@ -25,9 +25,10 @@ def build(b: Builder, kernel: GcmKernel) -> None:
             b.store(Mem(base=tag), message.short(S, start, True), "tag")
             b.give(DONE)
             b.label("long")
-        sealed = (
-            message.sealed(S, start) if masked else _by_phases(message, *message.long(S, start))
-        )
+        if masked:
+            sealed = message.straight(S, start, True)
+        else:
+            sealed = _by_phases(message, *message.long(S, start))
     else:
         X, text = message.begin()
         b.branch("equal", message.length, 0, "tag")

@@ -1,4 +1,4 @@
-"""The end of a text to be sealed, on a straight way for each number of registers that it can take.
+"""The end of a text, on a straight way for each number of registers that it can take.
 
 What is left, m blocks of which the last may be partial, m <= n, takes ⌈m/L⌉ registers of L lanes,
 the last of them read and written under a byte mask. The block of lengths is hashed with them, so
@@ -8,9 +8,10 @@ that one reduction ends the message:
     S·H^(m+2) + C_1·H^(m+1) + … + C_m·H^2 + lengths·H            where there are none
 
 S is what the AAD comes to but for its last multiplication (`message`). Of S and the lengths the
-products wait for nothing, and start the sums. Ciphertext is hashed from the registers that it was
-made in, and the group before it beside the cipher. Where there is none, J_0 goes through the cipher
-beside the text, which covers its latency.
+products wait for nothing, and start the sums. Encrypting, what is made is hashed from the registers
+that it was made in, and the group before it beside the cipher; decrypting, all of it is hashed
+beside the cipher. Where there is no group before, J_0 goes through the cipher beside the text,
+which covers its latency.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from ghashgen.ir.builder import Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
 from ghashgen.kernels.gcm.parts.cipher import add_text, rounds
-from ghashgen.kernels.gcm.parts.tag import MASK
+from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum, to_register
 
@@ -58,26 +59,43 @@ class Last:
 class Ending:
     """What the ways share: the sums that they come to, and how they are recorded."""
 
-    def __init__(self, text: Text) -> None:
-        self.text = text
+    def __init__(self, text: Text, encrypts: bool) -> None:
+        self.text, self.encrypts = text, encrypts
         self.b, self.kernel, self.lanes = text.b, text.kernel, text.kernel.lane_count
         self.step = BLOCK_BYTES * self.lanes
         b, hashing = self.b, self.kernel.hash
         self.acc = {name: b.register(name, self.lanes) for name in hashing.multiplier.accumulators}
         self.R = b.register("R") if hashing.multiplier.key_term else None
 
-    def ways(self, name: str, before: Before) -> None:
+    def first_group(self, S: VReg) -> VReg:
+        """Record GHASH of the first group where it is given, S·H^(n+1) in its sum; return X."""
+        b, kernel, text = self.b, self.kernel, self.text
+        n = kernel.blocks
+        sums = self._add({}, S, entries(kernel.hash, text.context, n + 1), "S")
+        ciphertext = self._given(kernel.registers, None)
+        sums = self._hash(sums, None, (text.context, n), ciphertext, None)
+        b.about("reduce")
+        X = finish_group(b, kernel.hash, sums, key_sum(kernel.hash, text.context, n + 1))
+        b.about("")
+        return X
+
+    def ways(self, name: str, before: Before) -> VReg:
         """Record a way for each number of registers up to a group's, and how it is found.
 
-        Behind whole groups there is some text.
+        Behind whole groups there is some text. Returns the tag.
         """
-        self._ways(name, before, 0 if before.J0 is not None else 1, self.kernel.registers)
+        b, kernel = self.b, self.kernel
+        self._ways(name, before, 0 if before.J0 is not None else 1, kernel.registers)
+        b.label(f"{name}_reduce")
+        b.about("reduce")
+        return add_mask(b, kernel, finish_group(b, kernel.hash, self.acc, self.R))
 
     def _ways(self, name: str, before: Before, least: int, most: int) -> None:
         b = self.b
         if least == most:
             self._way(least, before)
-            b.emit("jump", Label("reduce"))
+            if least < self.kernel.registers:
+                b.emit("jump", Label(f"{name}_reduce"))
             return
         middle = (least + most) // 2
         b.branch("not_below", self.text.length, self.step * middle + 1, f"{name}_over_{middle}")
@@ -85,19 +103,11 @@ class Ending:
         b.label(f"{name}_over_{middle}")
         self._ways(name, before, middle + 1, most)
 
-    def finish(self) -> VReg:
-        """Record the reduction that all ways go to; return GHASH of the message."""
-        b = self.b
-        b.label("reduce")
-        b.about("reduce")
-        X = finish_group(b, self.kernel.hash, self.acc, self.R)
-        b.about("")
-        return X
-
     def _way(self, count: int, before: Before) -> None:
         """Record the way of so many registers, up to the sums."""
         b, text, hashing, top = self.b, self.text, self.kernel.hash, self.kernel.layout.top
         alone = before.J0 is not None
+        state = None if alone else before.state
         key_at = self._power()
         if self.R is not None:
             R = key_sum(hashing, key_at, top + alone)
@@ -110,9 +120,12 @@ class Ending:
                 sums = self._add(sums, before.state, entries(hashing, key_at, top + 1), "S")
             if before.group is not None:
                 before.group()
+            if not self.encrypts:
+                sums = self._hash(sums, state, (key_at, top), self._given(count, last), last)
         with text.stream("cipher", lean=False):
             written = self._cipher(count, before, last)
-        sums = self._hash(sums, before, key_at, written, last)
+        if self.encrypts:
+            sums = self._hash(sums, state, (key_at, top), written, last)
         for name, register in self.acc.items():
             b.assign(register, sums[name])
 
@@ -138,22 +151,34 @@ class Ending:
         source = text.at(text.source, before)
         return Last(mask, b.load_bytes(source, mask, "text, zero-padded", self.lanes), blocks)
 
+    def _given(self, count: int, last: Last | None) -> list[VReg]:
+        """Record the loads of the text as it is given, zero-padded."""
+        text = self.text
+        whole = count if last is None else count - 1
+        places = (text.at(text.source, self.step * i) for i in range(whole))
+        loads = [self.b.load(place, "C, bytes as in memory", self.lanes) for place in places]
+        return loads if last is None else [*loads, last.text]
+
     def _hash(
         self,
         sums: dict[str, Value],
-        before: Before,
-        key_at: VReg,
+        state: VReg | None,
+        at: tuple[VReg, int],
         ciphertext: list[VReg],
         last: Last | None,
     ) -> dict[str, Value]:
-        """Add the products of the text; what waits for X comes last."""
+        """Add the products of the text; what waits for X comes last.
+
+        `at` says which base and power the entries of C_1 have.
+        """
         b, kernel = self.b, self.kernel
+        base, top = at
         order = [*range(1, len(ciphertext)), 0] if ciphertext else []
         for i in order:
             A = to_register(b, kernel.hash, ciphertext[i], "C")
-            if i == 0 and before.J0 is None:
-                A = b.xor(A, before.state, "A = X + C")
-            power = entries(kernel.hash, key_at, kernel.layout.top - i * self.lanes)
+            if i == 0 and state is not None:
+                A = b.xor(A, state, "A = X + C")
+            power = entries(kernel.hash, base, top - i * self.lanes)
             if i == len(ciphertext) - 1 and last is not None and last.blocks is not None:
                 power = [self._powers(cell, last.blocks) for cell in power]
             sums = self._add(sums, A, power, f"C{i + 1}")
@@ -190,7 +215,8 @@ class Ending:
             else:
                 written = add_text(b, state, key, last.text, "last round: the other text")
                 b.store_bytes(to, last.mask, written, "written")
-                written = b.keep_bytes(last.mask, written, "C, zero-padded")
+                if self.encrypts:
+                    written = b.keep_bytes(last.mask, written, "C, zero-padded")
             out.append(written)
         b.about("")
         return out

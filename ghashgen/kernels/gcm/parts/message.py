@@ -23,8 +23,8 @@ from ghashgen.kernels.gcm.parts.start import (
     number_one,
     twelve_bytes,
 )
-from ghashgen.kernels.gcm.parts.straight import seal_text
-from ghashgen.kernels.gcm.parts.tag import add_mask, finish_tag, keep_mask
+from ghashgen.kernels.gcm.parts.straight import straight_text
+from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
@@ -149,7 +149,8 @@ class Message:
         return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
 
     def long(self, S: VReg, start: Start) -> tuple[VReg, Text]:
-        """Record what stands before a longer text; return the state, and the text to come."""
+        """Record what stands before a longer text, where there are no byte masks; return the
+        state, and the text to come."""
         b, kernel = self.b, self.kernel
         if isinstance(start, Counters):
             counters = start
@@ -160,8 +161,8 @@ class Message:
         X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
         return X, self._text(counters)
 
-    def sealed(self, S: VReg, start: Start) -> VReg:
-        """Record a text of any length, encrypted, and the tag."""
+    def straight(self, S: VReg, start: Start, encrypts: bool) -> VReg:
+        """Record a text of any length where there are byte masks; return the tag."""
         b, kernel = self.b, self.kernel
         if isinstance(start, Counters):
             text = self._text(start)
@@ -172,7 +173,7 @@ class Message:
             text = self._text(Counters(b, kernel, J0, first=1, kept=False))
         b.buffer(1)
         lengths = partial(length_block, b, kernel, self.aad_length, self.length)
-        return add_mask(b, kernel, seal_text(text, S, J0, lengths))
+        return straight_text(text, S, J0, lengths, encrypts)
 
     def _text(self, counters: Counters) -> Text:
         b = self.b
