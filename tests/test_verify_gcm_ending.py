@@ -1,0 +1,189 @@
+"""Planted faults in the straight ways that end a message: each is refused, whichever way it is in.
+
+They are planted in what is recorded, by the names that parts and values have, so that they stay
+what they are however registers are allocated.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.proofs import statement
+from ghashgen.ir.builder import Builder, Value
+from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.gcm.functions import open as opening
+from ghashgen.kernels.gcm.kernel import GcmKernel
+from ghashgen.kernels.gcm.parts import ending, message, straight
+from ghashgen.kernels.gcm.parts.ending import Before, Ending, Last
+from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.kernels.hash.kernel import ENTRY_BYTES
+from ghashgen.kernels.target import target
+from ghashgen.output.artefact import make
+from ghashgen.support.toolchain import assemble_text
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.prove import prove_object
+
+KERNEL = GcmKernel(128, "avx512", "winograd", "clmul1", 8)
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def _a_power_more(patch: pytest.MonkeyPatch) -> None:
+    right = Ending._power
+
+    def wrong(self: Ending) -> VReg:
+        return self.b.gpr("gpr_sub", right(self), ENTRY_BYTES)
+
+    patch.setattr(Ending, "_power", wrong)
+
+
+def _without(subject: str) -> Plant:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = Ending._add
+
+        def wrong(
+            self: Ending, sums: dict[str, Value], A: VReg, power: list[Value], name: str
+        ) -> dict[str, Value]:
+            if name == subject and sums:
+                return sums
+            return right(self, sums, A, power, name)
+
+        patch.setattr(Ending, "_add", wrong)
+
+    return plant
+
+
+def _another_state(patch: pytest.MonkeyPatch) -> None:
+    right = Ending.ways
+
+    def wrong(self: Ending, name: str, before: Before) -> VReg:
+        if name == "rest":
+            before = replace(before, state=before.lengths)
+        return right(self, name, before)
+
+    patch.setattr(Ending, "ways", wrong)
+
+
+def _no_key_terms_of_lanes(patch: pytest.MonkeyPatch) -> None:
+    right = Ending._last
+    patch.setattr(Ending, "_last", lambda self, count: replace(right(self, count), blocks=None))
+
+
+def _lengths_exchanged(patch: pytest.MonkeyPatch) -> None:
+    right = message.length_block
+    patch.setattr(
+        message, "length_block", lambda b, kernel, first, second: right(b, kernel, second, first)
+    )
+
+
+def _mask_of_the_first_block(patch: pytest.MonkeyPatch) -> None:
+    right = ending.encipher
+
+    def wrong(text: Text, J0: VReg | None, blocks: list[VReg]) -> list[VReg]:
+        return right(text, J0 if J0 is None else blocks[0] if blocks else J0, blocks)
+
+    patch.setattr(ending, "encipher", wrong)
+
+
+def _mask_of_the_first_group(patch: pytest.MonkeyPatch) -> None:
+    right = straight.encipher
+    patch.setattr(straight, "encipher", lambda text, J0, blocks: right(text, blocks[0], blocks))
+
+
+def _S_beside_the_group(patch: pytest.MonkeyPatch) -> None:
+    right = Ending.first_group
+
+    def wrong(self: Ending, S: VReg) -> VReg:
+        return right(self, self.b.zero("S"))
+
+    patch.setattr(Ending, "first_group", wrong)
+
+
+def _hash_of_the_other_text(patch: pytest.MonkeyPatch) -> None:
+    right = Ending._given
+
+    def wrong(self: Ending, count: int, last: Last | None) -> list[VReg]:
+        text = self.text
+        there = replace(text, source=text.out)
+        other = Ending.__new__(Ending)
+        other.__dict__.update(self.__dict__)
+        other.text = there
+        return right(other, count, last)
+
+    patch.setattr(Ending, "_given", wrong)
+
+
+def _last_whole(patch: pytest.MonkeyPatch) -> None:
+    def wrong(b: Builder, at: Mem, mask: VReg, value: VReg, note: str = "") -> None:
+        b.store(at, value, note)
+
+    patch.setattr(Builder, "store_bytes", wrong)
+
+
+def _bytes_behind(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Builder, "keep_bytes", lambda self, mask, value, note="": value)
+
+
+def _one_byte_more(patch: pytest.MonkeyPatch) -> None:
+    right = Builder.branch
+
+    def wrong(self: Builder, condition: str, register: VReg, value: VReg | int, to: str) -> None:
+        if "_over_" in to and isinstance(value, int):
+            value += 1
+        right(self, condition, register, value, to)
+
+    patch.setattr(Builder, "branch", wrong)
+
+
+def _partial_block_not_cleared(patch: pytest.MonkeyPatch) -> None:
+    right = opening.clear
+
+    def wrong(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
+        right(b, kernel, out, b.gpr("gpr_and", length, -16))
+
+    patch.setattr(opening, "clear", wrong)
+
+
+PLANTED: list[tuple[str, str, Plant]] = [
+    *((operation, name, plant) for operation in ("seal", "open") for name, plant in (
+        ("a power more", _a_power_more),
+        ("no lengths", _without("C2")),
+        ("no S", _without("S")),
+        ("lengths for X", _another_state),
+        ("key terms of free lanes", _no_key_terms_of_lanes),
+        ("lengths exchanged", _lengths_exchanged),
+        ("E_K of the first block", _mask_of_the_first_block),
+        ("E_K of the first block, groups", _mask_of_the_first_group),
+        ("more written", _last_whole),
+        ("a byte more on a way", _one_byte_more),
+    )),
+    ("seal", "bytes behind the text hashed", _bytes_behind),
+    ("open", "no S in the first group", _S_beside_the_group),
+    ("open", "the output hashed", _hash_of_the_other_text),
+    ("open", "the last block not cleared", _partial_block_not_cleared),
+]  # fmt: skip
+"""Function, what is wrong, and how it is planted."""
+
+
+@pytest.mark.parametrize(("operation", "what", "plant"), PLANTED, ids=str)
+def test_a_fault_in_the_end_of_a_message_is_refused(
+    operation: str, what: str, plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        right = text_of()
+        plant(patch)
+        text = text_of()
+    assert text != right, "nothing was planted"
+    stated = statement(KERNEL, KERNEL.name, "sysv")
+    chosen = tuple(f for f in stated.functions if f.operation == operation)
+    elf = assemble_text(find_nasm(), KERNEL.name, text, "elf64")
+    refutation = prove_object(elf, replace(stated, functions=chosen)).refutation
+    assert refutation is not None, f"{what}, and proved"
+    assert refutation.category in (Category.FUNCTION, Category.MEMORY), str(refutation)
+
+
+def text_of() -> str:
+    """Return the kernel as it is emitted now."""
+    return make(KERNEL, target("sysv", "elf64"), find_nasm()).text
