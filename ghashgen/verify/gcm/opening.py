@@ -221,6 +221,7 @@ class Open(Message, Decrypt):
 
     def continued(self, prover: Prover[HashEntry], entry: HashEntry) -> bool:
         """Prove that all of the output is zero, whatever its length, where the tags differ."""
+        assert isinstance(entry, MessageEntry)
         if entry.answer is not False or ALL not in entry.numbers or entry.judged:
             return False
         course = Course(Claim(1, GREATEST_TEXT, ALL), BLOCK_BYTES)
