@@ -167,7 +167,11 @@ PLANTED: list[tuple[str, str, Plant]] = [
 """Function, what is wrong, and how it is planted."""
 
 
-@pytest.mark.parametrize(("operation", "what", "plant"), PLANTED, ids=str)
+@pytest.mark.parametrize(
+    ("operation", "what", "plant"),
+    PLANTED,
+    ids=[f"{planted[0]}: {planted[1]}" for planted in PLANTED],
+)
 def test_a_fault_in_the_end_of_a_message_is_refused(
     operation: str, what: str, plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
