@@ -137,6 +137,40 @@ def _one_byte_more(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Builder, "branch", wrong)
 
 
+def _wrong_in(alone: bool, count: int) -> Plant:
+    """The block of lengths is another in the way of so many registers, and in no other."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        right = Ending._way
+
+        def wrong(self: Ending, registers: int, before: Before) -> None:
+            if (before.J0 is not None, registers) == (alone, count):
+                before = replace(before, lengths=before.state)
+            right(self, registers, before)
+
+        patch.setattr(Ending, "_way", wrong)
+
+    return plant
+
+
+def _cleared_in_any_case(patch: pytest.MonkeyPatch) -> None:
+    right, label = opening.clear, Builder.label
+    again: list[Callable[[], None]] = []
+
+    def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
+        right(b, kernel, out, length)
+        again.append(lambda: right(b, kernel, out, length))
+
+    def wrong(self: Builder, name: str) -> None:
+        label(self, name)
+        if name == "right":
+            with self.part("again"):
+                again.pop()()
+
+    patch.setattr(opening, "clear", clear)
+    patch.setattr(Builder, "label", wrong)
+
+
 def _partial_block_not_cleared(patch: pytest.MonkeyPatch) -> None:
     right = opening.clear
 
@@ -158,11 +192,14 @@ PLANTED: list[tuple[str, str, Plant]] = [
         ("E_K of the first block, groups", _mask_of_the_first_group),
         ("more written", _last_whole),
         ("a byte more on a way", _one_byte_more),
+        *((f"lengths of {count}, {'alone' if alone else 'behind groups'}", _wrong_in(alone, count))
+          for alone, count in ((True, 0), (True, 1), (True, 2), (False, 1), (False, 2))),
     )),
     ("seal", "bytes behind the text hashed", _bytes_behind),
     ("open", "no S in the first group", _S_beside_the_group),
     ("open", "the output hashed", _hash_of_the_other_text),
     ("open", "the last block not cleared", _partial_block_not_cleared),
+    ("open", "cleared though the tag is right", _cleared_in_any_case),
 ]  # fmt: skip
 """Function, what is wrong, and how it is planted."""
 

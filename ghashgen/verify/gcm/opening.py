@@ -95,7 +95,8 @@ class Open(Message, Decrypt):
         left = tuple(entry.numbers[name] for name in ("aad_length", "length"))
         if not all(isinstance(number, int) for number in left):
             return lane
-        key = (lane, left, tuple(entry.weights.items()), self._lengths(entry), entry.begun)
+        stage = (entry.begun, entry.hashed)
+        key = (lane, left, tuple(entry.weights.items()), self._lengths(entry), *stage)
         if key not in self._tags:
             form = self.terms.try_form(lane)
             self._tags[key] = form is not None and form == self.tag_form(entry, form)
@@ -188,9 +189,11 @@ class Open(Message, Decrypt):
         assert isinstance(entry, MessageEntry)
         entry.answer = zero
         self.check_text(prover, entry)
-        if zero:
-            return
         memory = entry.machine.memory
+        if zero:
+            # The text stays what it is.
+            memory.regions[WHOLE].size = 0
+            return
         if self.cutting and not entry.tagged:
             self._from_the_beginning(entry)
         memory.written[self.out] = {}
