@@ -22,7 +22,7 @@ from ghashgen.kernels.hash.kernel import ENTRY_BYTES
 from ghashgen.kernels.target import target
 from ghashgen.output.artefact import make
 from ghashgen.support.toolchain import assemble_text
-from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.prove import prove_object
 
 KERNEL = GcmKernel(128, "avx512", "winograd", "clmul1", 8)
@@ -199,7 +199,6 @@ PLANTED: list[tuple[str, str, Plant]] = [
     ("open", "no S in the first group", _S_beside_the_group),
     ("open", "the output hashed", _hash_of_the_other_text),
     ("open", "the last block not cleared", _partial_block_not_cleared),
-    ("open", "cleared though the tag is right", _cleared_in_any_case),
 ]  # fmt: skip
 """Function, what is wrong, and how it is planted."""
 
@@ -212,6 +211,22 @@ PLANTED: list[tuple[str, str, Plant]] = [
 def test_a_fault_in_the_end_of_a_message_is_refused(
     operation: str, what: str, plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    refutation = refuted(operation, plant, monkeypatch)
+    assert refutation is not None, f"{what}, and proved"
+    assert refutation.category in (Category.FUNCTION, Category.MEMORY), str(refutation)
+
+
+def test_an_output_cleared_though_the_tag_is_right_is_not_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The text has been compared by then, and nothing is known of its length: no loop can be over it.
+    refutation = refuted("open", _cleared_in_any_case, monkeypatch)
+    assert refutation is not None, "proved"
+    assert refutation.category is Category.UNSUPPORTED, str(refutation)
+
+
+def refuted(operation: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> Refutation | None:
+    """Return what the prover says of one function of the kernel with the fault in it."""
     with monkeypatch.context() as patch:
         right = text_of()
         plant(patch)
@@ -220,9 +235,7 @@ def test_a_fault_in_the_end_of_a_message_is_refused(
     stated = statement(KERNEL, KERNEL.name, "sysv")
     chosen = tuple(f for f in stated.functions if f.operation == operation)
     elf = assemble_text(find_nasm(), KERNEL.name, text, "elf64")
-    refutation = prove_object(elf, replace(stated, functions=chosen)).refutation
-    assert refutation is not None, f"{what}, and proved"
-    assert refutation.category in (Category.FUNCTION, Category.MEMORY), str(refutation)
+    return prove_object(elf, replace(stated, functions=chosen)).refutation
 
 
 def text_of() -> str:
