@@ -219,7 +219,7 @@ def test_a_fault_in_the_end_of_a_message_is_refused(
 def test_an_output_cleared_though_the_tag_is_right_is_not_proved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # The text has been compared by then, and nothing is known of its length: no loop can be over it.
+    # The text has been compared by then, and its length is any: no loop can be over it.
     refutation = refuted("open", _cleared_in_any_case, monkeypatch)
     assert refutation is not None, "proved"
     assert refutation.category is Category.UNSUPPORTED, str(refutation)
