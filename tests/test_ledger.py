@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from ghashgen.check import ledger
+from ghashgen.check import ledger, ranges
 from ghashgen.check.proofs import Proved
 from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs import prove as command
@@ -62,6 +62,8 @@ class Project:
         self.verdicts = ledger.recorded(RECORD[kernel.name] for kernel in SMALL)
         self.list, self.record = root / ledger.EXPECTED, root / ledger.NAME
         self.list.parent.mkdir()
+        self.lengths = root / ranges.EXPECTED
+        self.lengths.write_text((project_root() / ranges.EXPECTED).read_text())
         self.list.write_text(
             "".join(f"{name}: {LISTED}{' wipe' * (name == WIPES)}\n" for name in NAMES)
         )
@@ -162,6 +164,55 @@ def test_a_theorem_that_is_proved_and_not_listed_is_refused(
     name = project.verdicts[0]["kernel"]
     assert f"proved and not listed: {name}: update = patience\n" in lines
     assert f"  + {name}: update = function memory constant-time abi" in lines
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("update: 0..n by execution; n+1..", "update: 0..n by execution; n+1..9"),
+        ("update: ", "updates: "),
+        ("init: none by execution", "init: none by induction"),
+    ],
+)
+def test_a_theorem_of_other_lengths_is_refused(project: Project, old: str, new: str) -> None:
+    text = project.lengths.read_text()
+    project.lengths.write_text(text.replace(old, new, 1))
+    why, lines = project.refused("--write")
+    # Four theorems of each kernel, and one that wipes.
+    assert f"13 theorems of other lengths than {ranges.EXPECTED} has" in why
+    assert f"{FIRST}_{old.partition(':')[0]}: function was proved of " in lines
+
+
+def test_a_theorem_shown_of_fewer_lengths_is_refused(project: Project) -> None:
+    """What is named is proved, but not of all that it was."""
+    for verdict in project.verdicts:
+        for function in verdict["functions"]:
+            function["theorems"] = [t for t in function["theorems"] if t["method"] != "induction"]
+    why, lines = project.refused("--write")
+    assert "13 theorems of other lengths" in why
+    assert f"{FIRST}_update: memory was proved of 0..63 by execution; expected-lengths" in lines
+
+
+@pytest.mark.parametrize(
+    ("said", "fits"),
+    [
+        ("0..63 by execution; 64..99 by induction", True),
+        ("0..63 by execution; 65..99 by induction", False),
+        ("0..63 by execution; 64..98 by induction", False),
+        ("0..63 by execution", False),
+        ("0..63 by execution; 64..99 by induction; 5..6 by induction", False),
+        ("", False),
+    ],
+)
+def test_the_parts_of_a_proof_meet(said: str, fits: bool) -> None:
+    assert ranges.fits(said, "0..n by execution; n+1..99 by induction") is fits
+
+
+@pytest.mark.parametrize("line", ["update", "update:", ": 0..n by execution", "init: again"])
+def test_a_list_of_lengths_that_has_no_meaning_is_refused(project: Project, line: str) -> None:
+    project.lengths.write_text(f"{project.lengths.read_text()}{line}\n")
+    why, _ = project.refused()
+    assert "write function: lengths by method" in why
 
 
 @pytest.mark.parametrize("way", WAYS[:3])

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from ghashgen.algebra.identities import prove_all, selected
-from ghashgen.check import ledger, proofs
+from ghashgen.check import ledger, proofs, ranges
 from ghashgen.check.claims.registry import is_known
 from ghashgen.check.verdicts import Verdict
 from ghashgen.cli.verbs.options import (
@@ -61,8 +61,8 @@ def COMMAND(
     messages by induction, of which a sample is followed too: result, memory, constant time, calling
     convention and, where the kernel has it, wipe. Verdicts are kept under build/proofs, sealed with
     a key of this user; what changed or is not as it was kept is proved anew. What is proved of the
-    catalogue's kernels must be what docs/expected-theorems.txt lists of them, and all of it what
-    generated/PROOFS.json records.
+    catalogue's kernels must be what docs/expected-theorems.txt lists of them, of the lengths that
+    docs/expected-lengths.txt lists, and all of it what generated/PROOFS.json records.
     """
     if identities or theorem:
         _identities(theorem, as_json)
@@ -163,6 +163,14 @@ def _require(verdicts: list[Verdict], whole: bool) -> None:
             f"{ledger.EXPECTED} lists other theorems than were proved of "
             f"{ledger.some([item.kernel for item in differ])}",
             "if what was proved is what should be, change the lines above",
+        )
+    if other := ranges.others(verdicts, project_root() / ranges.EXPECTED):
+        for line in other:
+            click.echo(line, err=True)
+        raise GhashgenError(
+            f"{counted(len(other), 'theorem')} of other lengths than {ranges.EXPECTED} has, the "
+            f"first: {other[0].partition(':')[0]}",
+            "if what was proved is what should be, change the list",
         )
 
 
