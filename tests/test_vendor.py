@@ -293,7 +293,8 @@ def test_signals_wait_while_files_are_moved(into: Path, monkeypatch: pytest.Monk
     move = Path.replace
 
     def watched(path: Path, to: Path) -> Path:
-        held.append(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+        if to.parent == into:
+            held.append(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
         return move(path, to)
 
     monkeypatch.setattr(Path, "replace", watched)

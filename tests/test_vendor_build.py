@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import re
 import shlex
@@ -90,3 +91,18 @@ def test_a_wrong_kernel_is_noticed(vendored: Path, tmp_path: Path) -> None:
     if missing := lacking(NEEDS):
         pytest.skip(f"this CPU has no {', '.join(missing)}: the fault is compiled and not run")
     assert status(program) == 3
+
+
+def test_the_record_has_the_hashes_of_the_objects(vendored: Path, tmp_path: Path) -> None:
+    """As objcopy takes them out of what the record's lines build."""
+    program = built(vendored, tmp_path, DRIVER.read_text(encoding="utf-8"))
+    if (objcopy := shutil.which("objcopy")) is None:
+        pytest.skip("there is no objcopy")
+    text = (vendored / "VENDORED").read_text(encoding="utf-8")
+    for obj in sorted(program.parent.glob("gcm128_*.o")):
+        for section in (".text", ".rodata"):
+            out = tmp_path / f"{obj.stem}{section}"
+            command = [objcopy, "-O", "binary", f"--only-section={section}", str(obj), str(out)]
+            subprocess.run(command, check=True)
+            digest = hashlib.sha256(out.read_bytes()).hexdigest()
+            assert re.search(rf"^#   {re.escape(section)} +sha256 {digest}$", text, re.MULTILINE)

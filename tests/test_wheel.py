@@ -199,6 +199,7 @@ def test_the_wheel_carries_what_verbs_read_and_no_more(wheel: Path) -> None:
         for name in files_below(ROOT / folder)
     }
     assert carried == wanted | {
+        "LICENSE",
         "SOUNDNESS.md",
         "generated/MANIFEST.json",
         "generated/PROOFS.json",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ghashgen.arch.elf import read_elf
 from ghashgen.check import ledger, proofs
 from ghashgen.check.claims.registry import claims_of
 from ghashgen.check.verdicts import Verdict, sources_sha256
@@ -85,6 +86,8 @@ class Evidence:
 
     lines: tuple[str, ...]
     refused: str = ""
+    constants: str = ""
+    """SHA-256 of .rodata of the object that was proved, "" where it has none."""
 
 
 def this_maker() -> Maker:
@@ -171,7 +174,11 @@ def prove(
     built = build_made(able, where, cache_folder() / "obj") if able else ()
     proved = proofs.prove(built, cache_folder() / "proofs", on_done) if built else None
     verdicts = dict(zip((a.kernel for a in able), proved.verdicts if proved else (), strict=True))
-    found = tuple(_evidence(a, verdicts.get(a.kernel)) for a in prepared.artefacts)
+    constants = {each.kernel: _constants(each.obj.read_bytes()) for each in built}
+    found = tuple(
+        replace(_evidence(a, verdicts.get(a.kernel)), constants=constants.get(a.kernel, ""))
+        for a in prepared.artefacts
+    )
     refused = [
         f"{artefact.kernel.name} is not proved: {evidence.refused}"
         for artefact, evidence in zip(prepared.artefacts, found, strict=True)
@@ -180,6 +187,12 @@ def prove(
     if refused and not order.unproved:
         raise GhashgenError(refused[0], "choose another kernel; nothing was written")
     return found
+
+
+def _constants(obj: bytes) -> str:
+    elf = read_elf(obj)
+    index = elf.named(".rodata")
+    return "" if index is None else sha256(elf.sections[index].content)
 
 
 def _evidence(artefact: Artefact, verdict: Verdict | None) -> Evidence:
