@@ -9,10 +9,12 @@ import os
 import platform
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from queue import Queue
 
 import pytest
 from compiling import ISAS, PAIRS, Assembled, Job, assembled
@@ -24,11 +26,13 @@ from syntaxes import found
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
+from ghashgen.check.validation.runners import Emulated
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.emulate import Emulator
 from ghashgen.run.harness import Harness, build
 from ghashgen.support import parallel
+from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool
 
 SPILLED = tuple(
@@ -123,6 +127,17 @@ def key_folder(shared_folder: Path) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def bytecode_folder(shared_folder: Path) -> Iterator[None]:
+    """Where Python is told to write no bytecode beside its sources, have the programs that tests
+    start keep it here: else each of them compiles the package anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.dont_write_bytecode:
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", os.fspath(shared_folder / "bytecode"))
+        yield
+
+
 @pytest.fixture(scope="session")
 def nasm() -> Tool:
     return find_nasm()
@@ -187,6 +202,20 @@ def library(example_folder: Path) -> Load:
 def emulator() -> Iterator[Emulator]:
     with Emulator() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def emulated() -> Iterator[Emulated]:
+    """What runs kernels in the emulator; skips where there is none."""
+    try:
+        emulator = Emulator().__enter__()
+        emulator.features()
+    except GhashgenError as absent:
+        pytest.skip(str(absent))
+    free: Queue[Emulator] = Queue()
+    free.put(emulator)
+    yield Emulated(free)
+    emulator.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from queue import Queue
 import pytest
 from click.testing import CliRunner
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
+from sharing import shared
 from test_bench import ANY, left_out, planted
 
 from ghashgen.check.validation import cavp
@@ -48,18 +49,23 @@ def wrong(got: list[bytes], wanted: list[Case]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def built() -> dict[str, Built]:
+def built(shared_folder: Path) -> dict[str, Built]:
     """Every kernel of a study, made once, where the command finds it too."""
-    every = dict.fromkeys(kernel for study in STUDIES for kernel in study.kernels)
-    made = build(tuple(every), target(), default_out(), build_folder("obj"))
-    return {item.kernel.name: item for item in made}
+    every = tuple(dict.fromkeys(kernel for study in STUDIES for kernel in study.kernels))
+
+    def make() -> dict[str, Built]:
+        made = build(every, target(), default_out(), build_folder("obj"))
+        return {item.kernel.name: item for item in made}
+
+    return shared(shared_folder, "kernels_of_studies", make)
 
 
 @pytest.fixture(scope="module")
-def runner(built: dict[str, Built], tmp_path_factory: pytest.TempPathFactory) -> Native:
-    return native(
-        tuple(built[kernel.name] for kernel in KERNELS), tmp_path_factory.mktemp("harness")
-    )
+def runner(built: dict[str, Built], shared_folder: Path) -> Native:
+    folder = shared_folder / "studies"
+    folder.mkdir(exist_ok=True)
+    kernels = tuple(built[kernel.name] for kernel in KERNELS)
+    return shared(folder, "runner", lambda: native(kernels, folder))
 
 
 @pytest.mark.cpu

@@ -192,11 +192,8 @@ NEGATIVE = "    test rdx, rdx\n    jns .every\n    ret\n.every:\n"
 @pytest.mark.parametrize(
     "kernel",
     [
-        POWER,
-        replace(POWER, isa="sse"),
+        # Those that test_segment_kernels.py has not.
         replace(POWER, isa="avx512", wipe=True),
-        replace(POWER, multiply="k", op="polyval"),
-        replace(POWER, multiply="k", isa="avx2", order="natural"),
         replace(POWER, multiply="karatsuba", reduce="clmul2", op="polyval", isa="avx512vl"),
         replace(POWER, multiply="schoolbook", reduce="clmul3"),
     ],

@@ -29,7 +29,7 @@ KERNELS = [
     (NARROW, "sysv"),
     (TWO, "sysv"),
     (GcmKernel(256, "avx2", "winograd", "clmul1", 2, wipe=True, short=True), "win64"),
-    (GcmKernel(192, "sse", "winograd", "clmul1", 4, wipe=True, short=True), "win64"),
+    (GcmKernel(192, "sse", "winograd", "clmul1", 2, wipe=True, short=True), "win64"),
     (replace(SMALL, key=256, wipe=True), "win64"),
     (GcmKernel(128, "sse", "winograd", "clmul1", 2), "sysv"),
     (GcmKernel(128, "avx512", "winograd", "clmul1", 8), "sysv"),

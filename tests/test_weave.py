@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -118,9 +119,15 @@ def test_stores_of_text_wait_for_no_load_of_the_table() -> None:
     assert sum(i < last_power for i in stores) >= len(stores) // 2
 
 
+@cache
+def woven(kernel: GcmKernel) -> dict[str, Program]:
+    """The functions of a kernel, woven; compiled once."""
+    return {name: done.programs["weave"] for name, done in compile_kernel(kernel, SYSV).items()}
+
+
 def loop_of(kernel: GcmKernel, name: str = "encrypt") -> tuple[Op, ...]:
     """The group loop of a function, woven."""
-    program = compile_kernel(kernel, SYSV)[name].programs["weave"]
+    program = woven(kernel)[name]
     return next(block.ops for block in program.blocks if block.label == "group")
 
 

@@ -88,7 +88,9 @@ class Environment:
 
     @property
     def env(self) -> dict[str, str]:
-        return {"XDG_CACHE_HOME": str(self.root / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+        # pip has compiled what it installed.
+        bytecode = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": ""}
+        return {"XDG_CACHE_HOME": str(self.root / "cache"), **bytecode}
 
     def ghashgen(self, *words: str) -> subprocess.CompletedProcess[str]:
         return run([self.root / "bin" / "ghashgen", *words], self.work, self.env)

@@ -1,8 +1,6 @@
 """Wide kernels run in the emulator; and a second road to what the proof says, on basis vectors."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from cpus import AS_FOUND, NO_PCLMULQDQ, lacking, too_little
@@ -17,10 +15,8 @@ from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.selection import Choice, choose_of
 from ghashgen.kernels.target import target
 from ghashgen.run.built import Built, build
-from ghashgen.run.emulate import Emulator
 from ghashgen.run.emulate.convention import abi_faults
 from ghashgen.run.harness import Vector
-from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 
 KERNELS = (
@@ -35,19 +31,6 @@ ONE_AN_ISA = (
     *("ghash_sse_k_clmul1_x1", "ghash_avx_winograd_clmul1_x1", "ghash_avx2_k_clmul1_x2"),
     *("ghash_avx512_winograd_clmul1_x4", "ghash_avx512vl_k_clmul1_x2"),
 )
-
-
-@pytest.fixture(scope="module")
-def emulated() -> Iterator[Emulated]:
-    try:
-        emulator = Emulator().__enter__()
-        emulator.features()
-    except GhashgenError as absent:
-        pytest.skip(str(absent))
-    free: Queue[Emulator] = Queue()
-    free.put(emulator)
-    yield Emulated(free)
-    emulator.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="module")

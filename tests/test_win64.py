@@ -1,9 +1,7 @@
 """Wide kernels of the Microsoft x64 convention: proved, run in the emulator, and faults found."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from queue import Queue
 
 import pytest
 from click.testing import CliRunner
@@ -18,7 +16,6 @@ from ghashgen.cli.verbs import prove as prove_command
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import Built, build
-from ghashgen.run.emulate import Emulator
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
 from ghashgen.verify.core.refutation import Category
@@ -52,19 +49,6 @@ def test_a_wide_kernel_is_proved(kernel: Kernel) -> None:
         f"{kernel.name}_{name}"
         for name in ("init", "mul", "update", *(("power", "combine") if kernel.segments else ()))
     }
-
-
-@pytest.fixture(scope="module")
-def emulated() -> Iterator[Emulated]:
-    try:
-        emulator = Emulator().__enter__()
-        emulator.features()
-    except GhashgenError as absent:
-        pytest.skip(str(absent))
-    free: Queue[Emulator] = Queue()
-    free.put(emulator)
-    yield Emulated(free)
-    emulator.__exit__(None, None, None)
 
 
 @pytest.fixture(scope="module")

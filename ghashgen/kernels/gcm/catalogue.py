@@ -1,7 +1,8 @@
 """The shipped variants: what a user would choose, as measured, and what papers compare.
 
-Measured on a Zen 5 by `ghashgen bench --family gcm`: seal and open of 16 bytes to 16 KiB, with the
-same say, every set but avx512vl, keys of 128 and 256 bits; a difference under 5% is none.
+Measured on a Zen 5 by `ghashgen bench --family gcm` (docs/bench/gcm/amd-26-2-1.json has those that
+are here): seal and open of 16 bytes to 16 KiB, with the same say, every set but avx512vl, keys of
+128 and 256 bits; a difference under 5% is none.
 
 - Eight registers a group. Four or six of sse, avx and avx2, and four or six of avx512, are slower
   with long messages and gain nothing with short ones. Twelve of avx512 are a little faster from
@@ -11,8 +12,8 @@ same say, every set but avx512vl, keys of 128 and 256 bits; a difference under 5
 - `k`, the scheme with the shortest way from product to sum, which is what a message of few blocks
   waits for: the fastest up to 64 bytes with avx2, 128 bytes with avx512.
 - `karatsuba` and `schoolbook` are nowhere ahead of both.
-- In pieces of 1 KiB and more `winograd` is the faster of the two, in pieces of 16 bytes the slower
-  by 7%. avx and avx512 have one that takes pieces, for CPUs without VAES and with it.
+- In pieces of 1 KiB and more `winograd` is the faster of the two, in pieces of 16 bytes the
+  slower. avx and avx512 have one that takes pieces, for CPUs without VAES and with it.
 - The straight path of `short` goes with `k` of sse, avx2 and avx512, the kernel for messages of few
   blocks, and with `winograd` of avx, which is ahead of `k` there at 16 bytes and from 96 on.
 """
