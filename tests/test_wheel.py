@@ -8,6 +8,7 @@ asking for it fails here.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -100,7 +101,11 @@ def pip(*words: str | Path) -> None:
     """Run pip without an index, building with the setuptools that is installed here."""
     quiet = ("--quiet", "--disable-pip-version-check")
     done = subprocess.run(
-        [sys.executable, "-m", "pip", *words, *quiet], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "pip", *words, *quiet],
+        env=os.environ | {"PYTHONPYCACHEPREFIX": ""},  # compiled beside what it installs
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
