@@ -192,8 +192,8 @@ def test_calls_allocate_nothing_and_need_no_pool(reference: Driver) -> None:
 
 FAULTS = {
     "a hash that is not awaited": (
-        "        await(pool, &pool->results[i], number);\n",
-        "",
+        "            await(pool, &pool->results[i], number);\n",
+        "            (void)number;\n",
         ("help", 100_000, 3, 20, SPINS, LATE),
     ),
     "a piece one group off": (
@@ -390,6 +390,15 @@ def test_a_folder_keeps_its_runtime(tmp_path: Path) -> None:
     generate([second], target(), tmp_path)
     assert names <= set(manifest.companions(tmp_path))
     assert names <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_runtime_of_before_is_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate(KERNELS[:1], target(), tmp_path, threads=True)
+    monkeypatch.setattr("ghashgen.output.threads.SPIN_NS", 12345)
+    generate(KERNELS[:1], target(), tmp_path, threads=True)
+    assert "12345" in (tmp_path / "ghashgen_threads.h").read_text()
 
 
 def test_a_runtime_that_was_edited_is_not_overwritten(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ class Setting:
     """Who takes part."""
 
     callers: tuple[int, ...]
-    """Calls that each caller makes; the first destroys the pool when all are through."""
+    """Jobs that each caller has, in calls of one or of several; the first destroys the pool when
+    all are through."""
     workers: int
     pieces: int
     """Of each call, the caller's first not counted."""
@@ -36,7 +37,9 @@ class Thread:
     piece: int = 0
     """The piece that it hashes or waits for."""
     calls: int = 0
-    """Calls still to make; 0 for threads of the pool."""
+    """Jobs still to have; 0 for threads of the pool."""
+    quiet: bool = False
+    """Whether its call wakes nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ class Machine:
         old = s.threads[t]
         mine = {k[3:]: v for k, v in changes.items() if k.startswith("my_")}
         values = {
-            "job": old.job, "left": old.left, "piece": old.piece, "calls": old.calls, **mine
+            "job": old.job, "left": old.left, "piece": old.piece, "calls": old.calls,
+            "quiet": old.quiet, **mine,
         }  # fmt: skip
         thread = Thread(at, **values)  # type: ignore[arg-type]
         threads = (*s.threads[:t], thread, *s.threads[t + 1 :])
@@ -124,7 +128,7 @@ class Machine:
     def woken(self, s: State, asleep: str, awake: str) -> State:
         """Return the state in which all that slept want the lock back."""
         threads = tuple(
-            Thread(awake, x.job, x.left, x.piece, x.calls) if x.at == asleep else x
+            Thread(awake, x.job, x.left, x.piece, x.calls, x.quiet) if x.at == asleep else x
             for x in s.threads
         )
         return State(threads, *(getattr(s, name) for name in _FIELDS[1:]))

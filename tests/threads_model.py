@@ -1,88 +1,15 @@
 """The protocol of templates/threads/protocol.c.j2 and hash.c.j2 as steps of threads_machine.py.
 
-A step is one atomic operation, one operation on the lock or a condition, or one plain access. Every
-atomic operation and every operation on the lock and the conditions in the C has a step, which
-`ACCESSES` pairs; tests/test_threads_model.py holds the two together.
+A step is one atomic operation, one operation on the lock or a condition, or one plain access.
+threads_steps.py says which expression of the C each stands for; tests/test_threads_model.py holds
+the C's text to that, and tests/test_threads_trace.py what threads of the C do to the ways that
+this model has. What bounds the looking before a sleep has no step: here a thread may go to sleep
+after any look.
 """
 
 from __future__ import annotations
 
 from threads_machine import Machine, Moves, State, Step, Thread, WrongError
-
-ACCESSES = {
-    "hash_piece": (
-        ("done", "atomic_store(&result->done, number);"),
-        ("who waits", "if (atomic_load(&pool->waiting)) {"),
-        ("lock to report", "acquire(&pool->lock);"),
-        ("report", "wake_all(&pool->finished);"),
-        ("unlock, reported", "release(&pool->lock);"),
-    ),
-    "help": (
-        ("look for pieces", "uint64_t claims = atomic_load(&pool->claims);"),
-        ("take", "if (atomic_compare_exchange_weak(&pool->claims, &claims, claims - 1)) {"),
-    ),
-    "sleep_until_woken": (
-        ("lock to sleep", "acquire(&pool->lock);"),
-        ("say so", "atomic_fetch_add(&pool->sleepers, 1);"),
-        (
-            "look again, at stop",
-            "if (!(atomic_load(&pool->claims) & LEFT) && !atomic_load(&pool->stop))",
-        ),
-        ("sleep", "sleep_on(&pool->work, &pool->lock);"),
-        ("unsay it", "atomic_fetch_sub(&pool->sleepers, 1);"),
-        ("unlock, awake", "release(&pool->lock);"),
-    ),
-    "serve": (
-        ("serve", "while (!atomic_load_explicit(&pool->stop, memory_order_relaxed)) {"),
-        ("", "atomic_load_explicit(&pool->spins, memory_order_relaxed)) {"),
-    ),
-    "publish": (
-        ("last job", "claims = atomic_load_explicit(&pool->claims, memory_order_relaxed)"),
-        (
-            "publish and wake nobody",
-            "atomic_store_explicit(&pool->claims, claims, memory_order_release);",
-        ),
-        ("publish", "atomic_store(&pool->claims, claims);"),
-        ("who sleeps", "if (atomic_load(&pool->sleepers) && !in_child(pool)) {"),
-        ("lock to wake", "acquire(&pool->lock);"),
-        ("wake", "wake_all(&pool->work);"),
-        ("unlock, woken", "release(&pool->lock);"),
-    ),
-    "await": (
-        ("", "unsigned spins = atomic_load_explicit(&pool->spins, memory_order_relaxed);"),
-        (
-            "look for the hash",
-            "if (atomic_load_explicit(&result->done, memory_order_acquire) == number)",
-        ),
-        ("lock to wait", "acquire(&pool->lock);"),
-        ("wait", "atomic_store(&pool->waiting, 1);"),
-        ("look again for the hash", "while (atomic_load(&result->done) != number)"),
-        ("sleep till reported", "sleep_on(&pool->finished, &pool->lock);"),
-        ("wait no more", "atomic_store(&pool->waiting, 0);"),
-        ("unlock, waited", "release(&pool->lock);"),
-    ),
-    "helpers_for": (
-        ("who helps", "sleepers = atomic_load_explicit(&pool->sleepers, memory_order_relaxed);"),
-        ("", "spin_ns = atomic_load_explicit(&pool->spin_ns, memory_order_relaxed);"),
-    ),
-    "hold": (("", "!atomic_flag_test_and_set_explicit(&pool->taken, memory_order_acquire);"),),
-    "begin": (("", "atomic_load_explicit(&pool->claims, memory_order_relaxed)"),),
-    "leave": (("", "atomic_flag_clear_explicit(&pool->taken, memory_order_release);"),),
-    "hash": (
-        ("call", "hold(pool);"),
-        ("this job", "number = begin(pool, &job, helpers);"),
-        ("give back, alone", "leave(pool, NONE);"),
-        ("give back", "leave(pool, helpers);"),
-    ),
-    "destroy": (
-        ("lock to stop", "acquire(&pool->lock);"),
-        ("stop", "atomic_store(&pool->stop, 1);"),
-        ("wake to stop", "wake_all(&pool->work);"),
-        ("unlock, stopped", "release(&pool->lock);"),
-    ),
-}
-"""By function of the C: step, and a text of the line that it stands for, in their order. What
-bounds the looking before a sleep has no step: here a thread may go to sleep after any look."""
 
 FAULTS = (
     "says that it sleeps after it has looked",
@@ -119,6 +46,11 @@ def _look(m: Machine, s: State, t: int, me: Thread) -> Moves:
         yield from _nothing(m, s, t)
 
 
+def _hashed(m: Machine, t: int) -> str:
+    """Return where a thread is behind a piece."""
+    return "look for pieces" if t < m.callers else "serve"
+
+
 def _nothing(m: Machine, s: State, t: int) -> Moves:
     if t < m.callers:
         yield m.to(s, t, "look for the hash", my_piece=0)
@@ -132,6 +64,7 @@ def _take(m: Machine, s: State, t: int, me: Thread) -> Moves:
     if m.fault == "takes pieces of whatever job":
         same = s.left == me.left
     if same:
+        yield m.to(s, t, "take")  # a weak one may fail
         yield m.to(s, t, "read the job", left=s.left - 1, my_piece=m.setting.pieces - s.left)
     elif s.left:
         yield m.to(s, t, "take", my_job=s.number, my_left=s.left)
@@ -170,12 +103,12 @@ def _done(m: Machine, s: State, t: int, me: Thread) -> Moves:
     if m.fault == "says done before it has hashed":
         at = "begin to hash"
     if m.fault == "looks who waits before it says done":
-        at = "look for pieces"
+        at = _hashed(m, t)
     yield m.to(s, t, at, done=_put(s.done, me.piece, me.job))
 
 
 def _who_waits(m: Machine, s: State, t: int, me: Thread) -> Moves:
-    other = "look for pieces"
+    other = _hashed(m, t)
     if m.fault == "looks who waits before it says done":
         other = "done"
     yield m.to(s, t, "lock to report" if s.waiting else other)
@@ -183,7 +116,7 @@ def _who_waits(m: Machine, s: State, t: int, me: Thread) -> Moves:
 
 def _unlock_reported(m: Machine, s: State, t: int, me: Thread) -> Moves:
     before = m.fault == "looks who waits before it says done"
-    yield m.to(s, t, "done" if before else "look for pieces", lock=-1)
+    yield m.to(s, t, "done" if before else _hashed(m, t), lock=-1)
 
 
 def _lock(then: str) -> Step:
@@ -245,21 +178,33 @@ def _unsay(m: Machine, s: State, t: int, me: Thread) -> Moves:
 
 
 def _call(m: Machine, s: State, t: int, me: Thread) -> Moves:
-    if not me.calls:
-        yield m.to(s, t, "join callers" if t == 0 else "end")
-    elif s.taken and m.fault != "calls though it is taken":
-        yield m.to(s, t, "call", my_calls=me.calls - 1)  # alone
+    if me.calls:
+        yield m.to(s, t, "who helps")
     else:
-        yield m.to(s, t, "who helps", taken=True, my_calls=me.calls - 1)
+        yield m.to(s, t, "join callers" if t == 0 else "end")
 
 
 def _who_helps(m: Machine, s: State, t: int, me: Thread) -> Moves:
     """Whether a wake-up is worth its price the clock says: here it may be or not."""
-    yield m.to(s, t, "begin to write the job", quiet=s.sleepers == 0)
+    yield m.to(s, t, "hold", my_quiet=s.sleepers == 0)
     if s.sleepers == m.setting.workers:
-        yield m.to(s, t, "give back, alone")
+        yield m.to(s, t, "call", my_calls=me.calls - 1)  # alone
     elif s.sleepers:
-        yield m.to(s, t, "begin to write the job", quiet=True)
+        yield m.to(s, t, "hold", my_quiet=True)
+
+
+def _hold(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    if s.taken and m.fault != "calls though it is taken":
+        yield m.to(s, t, "call", my_calls=me.calls - 1, my_quiet=False)  # alone
+    else:
+        yield from _next_job(m, m.to(s, t, "hold", taken=True, quiet=me.quiet), t, me)
+
+
+def _next_job(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    """What is long enough is cut, and what is not the caller has alone."""
+    own: dict[str, object] = {"my_calls": me.calls - 1, "my_job": 0, "my_left": 0, "my_piece": 0}
+    yield m.to(s, t, "begin to write the job", **own)
+    yield m.to(s, t, "own piece", **own)
 
 
 def _begin_job(m: Machine, s: State, t: int, me: Thread) -> Moves:
@@ -303,8 +248,22 @@ def _unlock_woken(m: Machine, s: State, t: int, me: Thread) -> Moves:
 
 
 def _this_job(m: Machine, s: State, t: int, me: Thread) -> Moves:
-    """The caller's own piece lies before: it is nobody else's."""
-    yield m.to(s, t, "look for pieces", my_job=s.number, my_left=0)
+    yield m.to(s, t, "own piece", my_job=s.number, my_left=0)
+
+
+def _own_piece(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    """What the caller hashes here is nobody else's. Without a job there is nothing to await."""
+    if me.job:
+        yield m.to(s, t, "look for pieces")
+    else:
+        yield from _behind_a_job(m, s, t, me)
+
+
+def _behind_a_job(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    """A call has one job, or several: AAD and text, and parts of what is very long."""
+    yield m.to(s, t, "give back")
+    if me.calls:
+        yield from _next_job(m, s, t, me)
 
 
 def _ready(m: Machine, s: State, me: Thread) -> bool:
@@ -317,6 +276,7 @@ def _look_for_hash(m: Machine, s: State, t: int, me: Thread) -> Moves:
     if _ready(m, s, me):
         yield m.to(s, t, "combine")
     else:
+        yield m.to(s, t, "look for the hash")
         yield m.to(s, t, "lock to wait")
 
 
@@ -345,13 +305,17 @@ def _combine(m: Machine, s: State, t: int, me: Thread) -> Moves:
 
 
 def _wipe(m: Machine, s: State, t: int, me: Thread) -> Moves:
-    more = me.piece + 1 < m.setting.pieces
-    at = "look for the hash" if more else "give back"
-    yield m.to(s, t, at, y=_put(s.y, me.piece, 0), my_piece=me.piece + more)
+    wiped = m.to(s, t, "wipe", y=_put(s.y, me.piece, 0))
+    if me.piece + 1 < m.setting.pieces:
+        yield m.to(wiped, t, "look for the hash", my_piece=me.piece + 1)
+    else:
+        yield from _behind_a_job(m, wiped, t, me)
 
 
 def _give_back(m: Machine, s: State, t: int, me: Thread) -> Moves:
-    yield m.to(s, t, "call", taken=False, quiet=False, my_job=0, my_left=0, my_piece=0)
+    yield m.to(
+        *(s, t, "call"), taken=False, quiet=False, my_job=0, my_left=0, my_piece=0, my_quiet=False
+    )
 
 
 def _join_callers(m: Machine, s: State, t: int, me: Thread) -> Moves:
@@ -364,9 +328,20 @@ def _stop(m: Machine, s: State, t: int, me: Thread) -> Moves:
     yield m.to(s, t, "unlock, stopped" if silent else "wake to stop", stop=True)
 
 
+def _unlock_stopped(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    without = m.fault == "frees without joining"
+    yield m.to(s, t, "free" if without else "join", lock=-1)
+
+
 def _join(m: Machine, s: State, t: int, me: Thread) -> Moves:
-    if m.fault == "frees without joining" or all(x.at == "end" for x in s.threads[m.callers :]):
-        yield m.to(s, t, "end", freed=True)
+    """One thread of the pool after the other."""
+    if s.threads[m.callers + me.piece].at == "end":
+        more = me.piece + 1 < m.setting.workers
+        yield m.to(s, t, "join" if more else "free", my_piece=me.piece + more)
+
+
+def _free(m: Machine, s: State, t: int, me: Thread) -> Moves:
+    yield m.to(s, t, "end", freed=True)
 
 
 STEPS: dict[str, Step] = {
@@ -392,7 +367,7 @@ STEPS: dict[str, Step] = {
     "unlock, awake": _unlock("serve"),
     "call": _call,
     "who helps": _who_helps,
-    "give back, alone": _give_back,
+    "hold": _hold,
     "begin to write the job": _begin_job,
     "end to write the job": _end_job,
     "last job": _last_job,
@@ -403,6 +378,7 @@ STEPS: dict[str, Step] = {
     "wake": _wake("asleep", "lock again", "unlock, woken"),
     "unlock, woken": _unlock_woken,
     "this job": _this_job,
+    "own piece": _own_piece,
     "look for the hash": _look_for_hash,
     "lock to wait": _lock("wait"),
     "wait": _wait,
@@ -419,6 +395,7 @@ STEPS: dict[str, Step] = {
     "lock to stop": _lock("stop"),
     "stop": _stop,
     "wake to stop": _wake("asleep", "lock again", "unlock, stopped"),
-    "unlock, stopped": _unlock("join"),
+    "unlock, stopped": _unlock_stopped,
     "join": _join,
+    "free": _free,
 }
