@@ -187,6 +187,7 @@ def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -
     """Refuse to overwrite a file that no manifest vouches for."""
     vouched = {entry.file for entry in old.values()} | {manifest.NAME}
     vouched |= {output.prefix + name for name in (HEADER, *every_name())}
+    vouched |= manifest.companions(out).keys()
     for name, text in output.files.items():
         path = out / name
         if name not in vouched and path.exists() and path.read_text(encoding="utf-8") != text:
