@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from cpus import AS_FOUND, lacking
-from threading_runtime import FLAGS, edited
+from test_threads import VALGRIND_H, under_valgrind
+from threading_runtime import FLAGS, SECONDS, STRESS, Driver, edited
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.validation.gcm.oracle import Key, stepped
@@ -84,7 +85,11 @@ def driver(
 
 def run(path: Path, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [path, *map(str, words)], capture_output=True, text=True, check=False, timeout=300
+        [path, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS * STRESS,
     )
 
 
@@ -269,6 +274,14 @@ def test_lengths_to_64_kib_are_as_by_one_call(built: Path, threads: int, spin: i
 
 
 @here
+@pytest.mark.parametrize("threads", [2, 5])
+def test_random_lengths_to_64_mib_are_as_by_one_call(built: Path, threads: int) -> None:
+    need_the_cpu(AVX)
+    answer = run(built, "random", 64 << 20, 24 * STRESS, threads, 20_000)
+    assert answer.returncode == 0, answer.stdout
+
+
+@here
 def test_every_length_of_few_groups(built: Path) -> None:
     need_the_cpu(AVX)
     for threads in (2, 9):
@@ -343,6 +356,19 @@ def test_thread_sanitizer_would_see_one(tmp_path: Path) -> None:
     fault = ("atomic_store(&result->done, number)", f"atomic_store{order}")
     program = sanitized(tmp_path, fault)
     assert "data race" in run(program, "sweep", 65536, 1999, 3, 1_000_000).stderr
+
+
+@here
+@pytest.mark.parametrize("tool", ["helgrind", "drd"])
+def test_valgrind_sees_no_race(tmp_path: Path, tool: str) -> None:
+    """What it would see test_threads.py shows, where threads surely help."""
+    need_the_cpu(AVX)
+    if not shutil.which("valgrind") or not Path("/usr/include/valgrind/helgrind.h").exists():
+        pytest.skip("no valgrind with its headers: apt-get install valgrind")
+    flags = ("-O1", "-g", "-w", "-DTOUCHED", "-include", str(VALGRIND_H))
+    program = Driver(driver(tmp_path, AVX, flags))
+    assert under_valgrind(program, tool, "sweep", 16384, 2999, 3, 1000) == 0
+    assert under_valgrind(program, tool, "callers", 3) == 0
 
 
 # --- What is emitted

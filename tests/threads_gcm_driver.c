@@ -1,6 +1,7 @@
 /* Messages sealed and opened by a pool, against NAME_seal and NAME_open of the same kernel.
  *
  * sweep LONGEST STEP THREADS SPIN_NS   every STEP-th length, crossover 1 KiB
+ * random LONGEST COUNT THREADS SPIN_NS  lengths of each order of magnitude up to LONGEST
  * callers ROUNDS                       several threads share two pools
  * children SPIN_NS                     children of fork, with their parent's pool
  *
@@ -24,7 +25,7 @@
 #define NAME(function) GLUE(KERNEL, function)
 #define POOL_GCM(name) GHASHGEN_POOL_GCM(name)
 
-enum { CTX = 1 << 14, MOST = 1 << 17, CROSSOVER = 1024, CALLERS = 4 };
+enum { CTX = 1 << 14, MOST = 1 << 16, CROSSOVER = 1024, CALLERS = 4 };
 
 struct pool_key_of_a_kernel {
     _Alignas(64) unsigned char ctx[CTX];
@@ -74,8 +75,21 @@ static void make_key(void)
 }
 
 struct message {
-    uint8_t iv[320], aad[320], text[MOST], wanted[MOST], out[MOST], tag[16], right[16];
+    uint8_t iv[320], aad[320], tag[16], right[16];
+    uint8_t *text, *wanted, *out;
 };
+
+/* Room for texts of so many bytes. */
+static struct message *message_of(size_t most)
+{
+    struct message *m = calloc(1, sizeof *m + 3 * most);
+    if (!m)
+        abort();
+    m->text = (uint8_t *)(m + 1);
+    m->wanted = m->text + most;
+    m->out = m->wanted + most;
+    return m;
+}
 
 /* What open returns of m->tag, with the text in m->out. */
 static int opened(struct ghashgen_pool *pool, struct message *m, size_t iv_len, size_t aad_len,
@@ -118,21 +132,43 @@ static int is_right(struct ghashgen_pool *pool, struct message *m, size_t iv_len
     return 1;
 }
 
+/* Whether a message of these lengths is right; says which is not. */
+static int is_right_of(struct ghashgen_pool *pool, struct message *m, size_t len, unsigned seed)
+{
+    size_t iv_len = seed % 4 ? 12 : 1 + seed % 300, aad_len = seed * 37 % 301;
+    if (is_right(pool, m, iv_len, aad_len, len, seed))
+        return 1;
+    printf("%zu bytes, %zu of AAD, an IV of %zu\n", len, aad_len, iv_len);
+    return 0;
+}
+
+static int at_random(size_t longest, unsigned count, unsigned threads, unsigned spin)
+{
+    struct ghashgen_pool *pool = ghashgen_pool_create(threads);
+    struct message *m = message_of(longest);
+    uint64_t random = 88172645463325252u + threads;
+    int bad = 0;
+    ghashgen_pool_limits(pool, CROSSOVER, spin);
+    for (unsigned i = 0; i < count && !bad; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        bad = !is_right_of(pool, m, (random >> 20) % ((longest >> i % 12) + 1),
+                           (unsigned)(random >> 40));
+    }
+    ghashgen_pool_destroy(pool);
+    free(m);
+    return bad;
+}
+
 static int sweep(size_t longest, size_t step, unsigned threads, unsigned spin)
 {
     struct ghashgen_pool *pool = ghashgen_pool_create(threads);
-    struct message *m = calloc(1, sizeof *m);
+    struct message *m = message_of(longest);
     int bad = 0;
     unsigned seed = threads;
     /* With 0 every message is cut and wakes who sleeps. */
     ghashgen_pool_limits(pool, threads % 2 ? 0 : CROSSOVER, spin);
-    for (size_t len = 0; len <= longest && len <= MOST && !bad; len += step, seed++) {
-        size_t iv_len = seed % 4 ? 12 : 1 + seed % 300, aad_len = seed * 37 % 301;
-        if (!is_right(pool, m, iv_len, aad_len, len, seed)) {
-            printf("%zu bytes, %zu of AAD, an IV of %zu\n", len, aad_len, iv_len);
-            bad = 1;
-        }
-    }
+    for (size_t len = 0; len <= longest && !bad; len += step, seed++)
+        bad = !is_right_of(pool, m, len, seed);
     ghashgen_pool_destroy(pool);
     free(m);
     return bad;
@@ -144,7 +180,7 @@ static int rounds;
 static void *call(void *argument)
 {
     unsigned number = *(unsigned *)argument;
-    struct message *m = calloc(1, sizeof *m);
+    struct message *m = message_of(MOST);
     int right = 1;
     for (int i = 0; i < rounds && right; i++)
         right = is_right(pools[(unsigned)i % 2], m, 12, (size_t)i % 300,
@@ -182,8 +218,8 @@ static int callers(void)
 static int children(unsigned spin)
 {
     struct ghashgen_pool *pool = ghashgen_pool_create(3);
-    struct message *m = calloc(1, sizeof *m);
-    int bad = !m;
+    struct message *m = message_of(MOST);
+    int bad = 0;
     ghashgen_pool_limits(pool, CROSSOVER, spin);
     for (unsigned i = 0; i < 20 && !bad; i++) {
         int status = 0;
@@ -209,6 +245,10 @@ int main(int argc, char **argv)
     if (argc == 3 && !strcmp(argv[1], "children"))
         return children((unsigned)strtoul(argv[2], NULL, 10));
 #endif
+    if (argc == 6 && !strcmp(argv[1], "random"))
+        return at_random(strtoull(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10),
+                         (unsigned)strtoul(argv[4], NULL, 10),
+                         (unsigned)strtoul(argv[5], NULL, 10));
     if (argc == 6 && !strcmp(argv[1], "sweep"))
         return sweep(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
                      (unsigned)strtoul(argv[4], NULL, 10), (unsigned)strtoul(argv[5], NULL, 10));
