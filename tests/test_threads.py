@@ -22,7 +22,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import target
 from ghashgen.output.generate import generate
-from ghashgen.output.threads import group_of, render_threads
+from ghashgen.output.threads import group_of, render_threads, rendered
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.toolchain import Tool, assemble, compile_c, find_cc
 
@@ -146,6 +146,20 @@ def finished(state: bytes, aad_len: int, length: int) -> bytes:
     """The state continued over the block of lengths."""
     lengths = (8 * aad_len).to_bytes(8) + (8 * length).to_bytes(8)
     return multiply_blocks(xor_blocks(state, lengths), encrypt_block(bytes(16), bytes(16)))
+
+
+@pytest.mark.parametrize("group", [1, 3, 4, 5])
+def test_no_thread_gets_less_than_a_cache_line(tmp_path: Path, group: int) -> None:
+    driver = build(tmp_path, rendered("ghashgen", group, dispatched=False))
+    assert right(driver, "small", 700, 9)
+
+
+def test_less_than_a_cache_line_would_be_noticed(tmp_path: Path) -> None:
+    least = "LEAST_PIECE (GROUP_BYTES * ((LINE + GROUP_BYTES - 1) / GROUP_BYTES))"
+    files = rendered("ghashgen", 1, dispatched=False)
+    driver = build(tmp_path, edited(files, least, "LEAST_PIECE GROUP_BYTES"))
+    answer = driver.run("small", 100, 3)
+    assert (answer.returncode, answer.stdout) == (1, "a piece of 1 blocks\n")
 
 
 # --- What threads and hosts do
