@@ -230,6 +230,11 @@ FAULTS = {
         "PTHREAD_CANCEL_ENABLE",
         ("cancel", 20_000, 40),
     ),
+    "cancellation in the end of a pool": (
+        "before = defer_cancellation(); /* to join",
+        "before = (cancellation){0, 0}; /* to join",
+        ("cancel", 20_000, 0),
+    ),
     "signals let into the pool": (
         "sigfillset(&all);",
         "sigemptyset(&all);",

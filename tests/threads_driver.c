@@ -335,11 +335,39 @@ static void *call_for_ever(void *argument)
     return NULL;
 }
 
+static atomic_int destroyed;
+
+/* Cancelled before it destroys a pool, which is to be whole: to join is a cancellation point. */
+static void *destroy_cancelled(void *argument)
+{
+    pthread_cancel(pthread_self());
+    ghashgen_pool_destroy(argument);
+    atomic_store(&destroyed, 1);
+    pthread_testcancel();
+    return NULL;
+}
+
+static int cancelled_end(void)
+{
+    int right = 1;
+    for (int i = 0; right && i < 10; i++) {
+        struct ghashgen_pool *pool = pool_of(24, ALWAYS, 0);
+        pthread_t id;
+        void *result = NULL;
+        atomic_store(&destroyed, 0);
+        if (pthread_create(&id, NULL, destroy_cancelled, pool))
+            abort();
+        pthread_join(id, &result);
+        right = result == PTHREAD_CANCELED && atomic_load(&destroyed);
+    }
+    return right;
+}
+
 /* A thread is cancelled in its calls; the pool serves the next caller with all its threads. */
 static int cancel(unsigned times, int deferred_only)
 {
     struct ghashgen_pool *pool = pool_of(3, ALWAYS, 0);
-    int right = 1;
+    int right = cancelled_end();
 #ifdef REFERENCE
     late = 200000; /* in a cancellation point, and long enough for threads to come */
 #endif
