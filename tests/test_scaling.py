@@ -111,8 +111,7 @@ def test_the_document_says_that_it_is_a_model() -> None:
     text = block(study, [record(ONE, TWO)])
     assert "A model, not measured" in " ".join(text.split())
     assert "| code | a pool | 0.25 | 0% |" in text
-    assert study.model is not None
-    assert [s.name for s in studies().values() if s.model] == ["kryptus"]
+    assert [s.name for s in studies().values() if s.derived] == ["kryptus"]
 
 
 def test_the_verb_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:

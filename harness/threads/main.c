@@ -1,8 +1,8 @@
 /*
- * Measures hashing in threads: reads a plan, checks all results, measures in turns, writes a line
+ * Measures messages in threads: reads a plan, checks all results, measures in turns, writes a line
  * of JSON for each event, as ghashgen-bench does (../bench/main.c).
  *
- *     variant KERNEL WAY THREADS   what is measured; ways are below
+ *     variant KERNEL WAY THREADS   what is measured; ways are those of ways.c
  *     size BYTES
  *     samples N                    of each figure
  *     cycles N                     that a sample takes at least, in calls one after another, or
@@ -10,221 +10,39 @@
  *     budget N                     cycles after which a figure has enough, of five samples
  *
  * Before each sample its calls go on until threads that slept are awake and look for work: a wake-up
- * takes longer than many a sample. A pool cuts what its kernel hashes in 500 ns, and here what is
+ * takes longer than many a sample. A pool cuts what its kernel does in 500 ns, and here what is
  * shorter, too.
  *
  * Cycles are wall clock by the clock that a core has when it is busy. A sample in which the system
  * took a core away from a thread is dropped, unless there are more threads than cores.
  */
 #define _GNU_SOURCE
-#define GHASHGEN_POOL_INTERLEAVED
+#include "threads.h"
+
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
-/* The runtime as it is emitted; its own functions are measured too. */
-#include "ghashgen_threads.c"
-
 #include "../bench/clock.h"
+#include "../bench/gcm_judge.h"
 #include "../commands.h"
 #include "../cpu.h"
 #include "../json.h"
 #include "../reference.h"
 
-#define CROSSOVER_NS 500 /* with which a pool gains; below, it loses as far as the table says */
 #define WAKING_S 400e-6
 #define SAMPLE_S 50e-6
+#define JUDGED ((size_t)1 << 16) /* bytes; what is longer agrees with the first that can do it */
+#define COUNTED ((size_t)1 << 20) /* bytes, for half of which a power is counted out */
 
-enum { MOST_VARIANTS = 64, MOST_SIZES = 32, MOST_SAMPLES = 1000, FEWEST = 5, THREADS = 64 };
+enum { MOST_SIZES = 32, MOST_SAMPLES = 1000, FEWEST = 5 };
 
-struct variant;
-typedef void way(const struct variant *, uint8_t x[16], const uint8_t *in, size_t len);
-
-/* A kernel with a table of its own. */
-struct subject {
-    const struct ghashgen_kernel *kernel;
-    struct ghash functions;
-    struct ghashgen_pool_key key;
-    size_t crossover; /* bytes that are hashed in CROSSOVER_NS */
-    _Alignas(64) unsigned char table[8192];
-    _Alignas(64) unsigned char columns[8192]; /* the table of a power of H */
-};
-
-struct variant {
-    char name[200];
-    const struct subject *subject;
-    way *way;
-    struct ghashgen_pool *pool;
-    unsigned threads, spin_ns;
-};
-
-static struct subject subjects[MOST_VARIANTS];
 static struct variant variants[MOST_VARIANTS];
-static size_t subject_count, variant_count, sizes[MOST_SIZES], size_count;
+static size_t variant_count, sizes[MOST_SIZES], size_count;
 static double samples = 51, cycles = 20000, budget = 1e8, ghz;
 static double taken[MOST_VARIANTS][MOST_SAMPLES];
 static long cores;
-
-static const uint8_t H[16] = {0x66, 0xe9, 0x4b, 0xd4, 0xef, 0x8a, 0x2c, 0x3b,
-                              0x88, 0x4c, 0xfa, 0x59, 0xca, 0x34, 0x2b, 0x2e};
-
-/* ---- Ways ---- */
-
-static void one(const struct variant *v, uint8_t x[16], const uint8_t *in, size_t len)
-{
-    v->subject->key.update(v->subject->key.table, x, in, len);
-}
-
-static void pool(const struct variant *v, uint8_t x[16], const uint8_t *in, size_t len)
-{
-    ghashgen_pool_hash(v->pool, &v->subject->key, x, NULL, 0, in, len);
-}
-
-/* As many columns as threads: the kernel has that many. */
-static void interleaved(const struct variant *v, uint8_t x[16], const uint8_t *in, size_t len)
-{
-    const struct ghashgen_pool_columns columns = {
-        (ghashgen_update *)kernel_function(v->subject->kernel, "column"), v->subject->columns,
-        v->threads};
-    ghashgen_pool_hash_interleaved(v->pool, &v->subject->key, &columns, x, in, len);
-}
-
-struct piece {
-    const struct ghashgen_pool_key *key;
-    const uint8_t *in;
-    size_t len;
-    uint8_t y[16];
-    pthread_t id;
-};
-
-static void *hash_alone(void *argument)
-{
-    struct piece *p = argument;
-    p->key->update(p->key->table, p->y, p->in, p->len);
-    return NULL;
-}
-
-/* A thread for each piece, started in the call and joined: the paper's Algorithm 1. */
-static void spawn(const struct variant *v, uint8_t x[16], const uint8_t *in, size_t len)
-{
-    const struct ghashgen_pool_key *key = &v->subject->key;
-    size_t blocks = len / BLOCK + (len % BLOCK != 0);
-    size_t groups = blocks / GHASHGEN_POOL_GROUP / v->threads, at = 0;
-    struct piece pieces[THREADS];
-    uint8_t p[16];
-    if (!groups) {
-        one(v, x, in, len);
-        return;
-    }
-    for (unsigned i = 0; i < v->threads; i++) {
-        size_t rest = (v->threads - 1 - i) * groups * GHASHGEN_POOL_GROUP;
-        size_t end = rest ? (blocks - rest) * BLOCK : len;
-        pieces[i] = (struct piece){.key = key, .in = in + at, .len = end - at};
-        if (i == 0)
-            memcpy(pieces[i].y, x, 16);
-        at = end;
-        if (pthread_create(&pieces[i].id, NULL, hash_alone, &pieces[i]))
-            abort();
-    }
-    power(key, p, groups);
-    for (unsigned i = 0; i < v->threads; i++) {
-        pthread_join(pieces[i].id, NULL);
-        if (i == 0)
-            memcpy(x, pieces[i].y, 16);
-        else
-            key->combine(x, pieces[i].y, p);
-    }
-}
-
-/* Groups in half of a message, as a pool cuts it. */
-static size_t half(size_t len)
-{
-    size_t groups = len / BLOCK / GHASHGEN_POOL_GROUP / 2, unit = 1;
-    while (groups / unit >= 16 * 16 * 16)
-        unit *= 16;
-    return groups - groups % unit ? groups - groups % unit : 1;
-}
-
-/* H^m for half a message, by what the key holds. */
-static void digits(const struct variant *v, uint8_t x[16], const uint8_t *in, size_t len)
-{
-    (void)in;
-    power(&v->subject->key, x, half(len));
-}
-
-typedef void native_power(const void *, uint8_t *, uint64_t);
-
-/* The same, one bit a turn. */
-static void bits(const struct variant *v, uint8_t x[16], const uint8_t *in, size_t len)
-{
-    (void)in;
-    ((native_power *)v->subject->functions.power)(v->subject->table, x,
-                                                  half(len) * GHASHGEN_POOL_GROUP);
-}
-
-static const struct {
-    const char *name;
-    way *way;
-    int pool;         /* whether it has one */
-    unsigned spin_ns; /* of it */
-    int hashes;
-} ways[] = {
-    {"one", one, 0, 0, 1},
-    {"spawn", spawn, 0, 0, 1},
-    {"pool", pool, 1, GHASHGEN_POOL_SPIN_NS, 1},
-    {"interleaved", interleaved, 1, GHASHGEN_POOL_SPIN_NS, 1},
-    {"sleeping", pool, 1, 0, 1},
-    {"digits", digits, 0, 0, 0},
-    {"bits", bits, 0, 0, 0},
-};
-#define WAYS (sizeof ways / sizeof ways[0])
-
-/* ---- Subjects ---- */
-
-/* C has no combine: its table of p is made in the call. */
-static void combine_portable(uint8_t x[16], const uint8_t y[16], const uint8_t p[16])
-{
-    uint64_t P[6];
-    ref_ctmul64_init(P, p);
-    ref_ctmul64_mul(P, x);
-    for (int i = 0; i < 16; i++)
-        x[i] ^= y[i];
-}
-
-/* Bytes that a kernel hashes in CROSSOVER_NS. */
-static size_t crossover_for(const struct ghashgen_pool_key *key)
-{
-    static const uint8_t in[1 << 12];
-    uint8_t x[16] = {0};
-    double shortest = 1;
-    for (int i = 0; i < 50; i++) {
-        double time = clock_seconds();
-        key->update(key->table, x, in, sizeof in);
-        time = clock_seconds() - time;
-        shortest = time < shortest ? time : shortest;
-    }
-    return (size_t)(sizeof in * CROSSOVER_NS * 1e-9 / (shortest + 1e-9));
-}
-
-static struct subject *subject_of(const struct ghashgen_kernel *k)
-{
-    struct subject *s;
-    for (size_t i = 0; i < subject_count; i++)
-        if (subjects[i].kernel == k)
-            return &subjects[i];
-    s = &subjects[subject_count++];
-    s->kernel = k;
-    s->functions = ghash_of(k);
-    if (k->table_bytes > sizeof s->table)
-        abort();
-    ((native_init *)s->functions.init)(s->table, H);
-    ghashgen_pool_key_init(&s->key, (ghashgen_update *)s->functions.update,
-                           s->functions.combine ? (ghashgen_combine_with *)s->functions.combine
-                                                : combine_portable,
-                           s->table, H);
-    s->crossover = crossover_for(&s->key);
-    return s;
-}
 
 static void write_features(uint64_t features)
 {
@@ -243,11 +61,10 @@ static const char *add(const char *kernel, const char *way, unsigned threads)
 {
     const struct ghashgen_kernel *k = kernel_find(kernel);
     struct variant *v = &variants[variant_count];
-    size_t i = 0;
+    const struct way *found = way_find(way);
+    struct subject *subject;
     uint64_t lacking;
-    while (i < WAYS && strcmp(ways[i].name, way) != 0)
-        i++;
-    if (!k || i == WAYS || variant_count == MOST_VARIANTS || !threads || threads > THREADS)
+    if (!k || !found || variant_count == MOST_VARIANTS || !threads || threads > THREADS)
         return "no such variant";
     snprintf(v->name, sizeof v->name, "%s %s %u", kernel, way, threads);
     lacking = k->needs & ~cpu_features();
@@ -259,23 +76,18 @@ static const char *add(const char *kernel, const char *way, unsigned threads)
         printf("}\n");
         return NULL;
     }
-    v->subject = subject_of(k);
-    if (ways[i].way == bits && !v->subject->functions.power)
-        return "a kernel without power";
-    if (ways[i].way == interleaved) {
-        uint8_t power[16];
-        if (!kernel_function(k, "column"))
-            return "a kernel without column";
-        ((native_power *)v->subject->functions.power)(v->subject->table, power, threads);
-        ((native_init *)v->subject->functions.init)(subject_of(k)->columns, power);
-    }
-    v->way = ways[i].way;
+    subject = subject_of(k);
+    if (!subject || !kernel_function(k, found->function))
+        return "a kernel that has no such way";
+    if (strcmp(found->function, "column") == 0)
+        subject_columns(subject, threads);
+    v->subject = subject;
+    v->way = found;
     v->threads = threads;
-    if (ways[i].pool) {
+    if (found->pool) {
         v->pool = ghashgen_pool_create(threads);
         if (ghashgen_pool_threads(v->pool) != threads)
             return "threads that do not start";
-        v->spin_ns = ways[i].spin_ns;
     }
     variant_count++;
     return NULL;
@@ -283,43 +95,72 @@ static const char *add(const char *kernel, const char *way, unsigned threads)
 
 /* ---- Checking and measuring ---- */
 
-static int hashes(const struct variant *v)
-{
-    for (size_t i = 0; i < WAYS; i++)
-        if (ways[i].way == v->way)
-            return ways[i].hashes;
-    return 0;
-}
-
-/* Messages of this length are cut, whatever it is. */
+/* Messages of this length are cut, whatever it is; with 0 all are, and wake who sleeps. */
 static void set_crossovers(size_t len)
 {
     for (size_t i = 0; i < variant_count; i++) {
         size_t crossover = variants[i].subject->crossover;
         ghashgen_pool_limits(variants[i].pool, len < crossover ? len : crossover,
-                             variants[i].spin_ns);
+                             variants[i].way->spin_ns);
     }
 }
 
-/* Hashes are those of plain C; powers are each other's. */
-static int check(const uint8_t *in, size_t len)
+/* What the judge seals, the same for all: their key is one. */
+static void judge(struct message *m)
 {
-    uint8_t expected[16] = {0}, P[16] = {0};
+    static const uint8_t zeros[16];
+    struct aes_key key;
+    uint8_t counter[16] = {[15] = 2};
+    memcpy(counter, threads_iv, sizeof threads_iv);
+    aes_expand(&key, zeros, 128);
+    gcm_counter_mode(&key, counter, m->in, m->len, m->sealed);
+    gcm_tag(&key, threads_iv, threads_aad, AAD_BYTES, m->sealed, m->len, m->tag);
+}
+
+/* m->sealed and m->tag, by who can be waited for. Of a long message they are those of one call of the
+ * first kernel that seals: it was right where the judge could say so. Returns 0 where none does. */
+static int seal_message(struct message *m)
+{
+    for (size_t i = 0; i < variant_count; i++)
+        if (variants[i].way->outcome >= SEALED) {
+            const struct subject *s = variants[i].subject;
+            if (m->len <= JUDGED)
+                judge(m);
+            else
+                s->gcm.kernel.seal(s->table, threads_iv, sizeof threads_iv, threads_aad, AAD_BYTES,
+                                   m->in, m->len, m->sealed, m->tag);
+            return 1;
+        }
+    return 0;
+}
+
+/* Hashes are those of plain C; powers are counted out; texts are the judge's. */
+static int check(struct message *m)
+{
+    uint8_t expected[4][16] = {{0}, {0x80}}; /* the hash, and 1, which powers begin with */
     uint64_t table[6];
-    ref_ctmul64_init(table, H);
-    ref_ctmul64_update(table, expected, in, len);
-    P[0] = 0x80; /* 1 */
-    for (size_t i = 0; i < half(len) * GHASHGEN_POOL_GROUP && len <= 1 << 20; i++)
-        ref_ctmul64_mul(table, P);
+    ref_ctmul64_init(table, threads_h);
+    ref_ctmul64_update(table, expected[HASH], m->in, m->len);
+    for (size_t i = 0; i < half(m->len) * GHASHGEN_POOL_GROUP && m->len <= COUNTED; i++)
+        ref_ctmul64_mul(table, expected[POWER]);
+    if (seal_message(m)) {
+        memcpy(expected[SEALED], m->tag, 16);
+        memcpy(expected[OPENED], m->tag, 16);
+    }
     for (size_t i = 0; i < variant_count; i++) {
+        const enum outcome outcome = variants[i].way->outcome;
         uint8_t x[16] = {0};
-        if (!hashes(&variants[i]) && len > 1 << 20)
+        if (outcome == POWER && m->len > COUNTED)
             continue;
-        variants[i].way(&variants[i], x, in, len);
-        if (memcmp(x, hashes(&variants[i]) ? expected : P, 16) != 0) {
+        if (outcome >= SEALED)
+            memset(m->out, 0x5a, m->len);
+        variants[i].way->call(&variants[i], x, m);
+        if (memcmp(x, expected[outcome], 16) != 0 ||
+            (outcome == SEALED && memcmp(m->out, m->sealed, m->len) != 0) ||
+            (outcome == OPENED && memcmp(m->out, m->in, m->len) != 0)) {
             printf("{\"event\": \"wrong\", \"name\": ");
             json_string(variants[i].name);
-            printf(", \"size\": %zu}\n", len);
+            printf(", \"size\": %zu}\n", m->len);
             return 0;
         }
     }
@@ -334,33 +175,33 @@ static long taken_away(void)
 }
 
 /* Cycles that so many calls take, or -1 if a core was taken away in them. */
-static double run(const struct variant *v, const uint8_t *in, size_t len, double calls)
+static double run(const struct variant *v, const struct message *m, double calls)
 {
     uint8_t x[16] = {0};
     long before;
     double time = clock_seconds();
     do
-        v->way(v, x, in, len);
+        v->way->call(v, x, m);
     while (v->pool && clock_seconds() - time < WAKING_S);
     before = taken_away();
     time = clock_seconds();
     for (double i = 0; i < calls; i++)
-        v->way(v, x, in, len);
+        v->way->call(v, x, m);
     time = clock_seconds() - time;
     if (v->threads <= (unsigned long)cores && taken_away() != before)
         return -1;
     return time * ghz * 1e9;
 }
 
-static void measure(const uint8_t *in, size_t len)
+static void measure(const struct message *m)
 {
     double calls[MOST_VARIANTS], spent[MOST_VARIANTS] = {0};
     size_t kept[MOST_VARIANTS] = {0}, dropped[MOST_VARIANTS] = {0};
     const double least = cycles > SAMPLE_S * ghz * 1e9 ? cycles : SAMPLE_S * ghz * 1e9;
     for (size_t i = 0; i < variant_count; i++) {
-        double once = run(&variants[i], in, len, 1);
+        double once = run(&variants[i], m, 1);
         if (once < least)
-            once = run(&variants[i], in, len, 10) / 10;
+            once = run(&variants[i], m, 10) / 10;
         calls[i] = once > 0 && once < least ? (double)(unsigned long)(least / once + 1) : 1;
     }
     for (size_t round = 0; round < (size_t)samples; round++)
@@ -368,7 +209,7 @@ static void measure(const uint8_t *in, size_t len)
             double time;
             if (spent[i] > budget && round >= FEWEST)
                 continue;
-            time = run(&variants[i], in, len, calls[i]);
+            time = run(&variants[i], m, calls[i]);
             if (time < 0) {
                 dropped[i]++;
                 continue;
@@ -379,7 +220,7 @@ static void measure(const uint8_t *in, size_t len)
     for (size_t i = 0; i < variant_count; i++) {
         printf("{\"event\": \"cell\", \"name\": ");
         json_string(variants[i].name);
-        printf(", \"mode\": \"threads\", \"size\": %zu, \"dropped\": %zu, \"cycles\": [", len,
+        printf(", \"mode\": \"threads\", \"size\": %zu, \"dropped\": %zu, \"cycles\": [", m->len,
                dropped[i]);
         for (size_t j = 0; j < kept[i]; j++)
             printf("%s%.2f", j ? ", " : "", taken[i][j]);
@@ -410,20 +251,48 @@ static const char *take(const char *line)
     return NULL;
 }
 
-int main(void)
+/* Texts as long as the longest message: what is sealed of it begins with what is of shorter ones. */
+static uint8_t *room(size_t most, int (*byte)(size_t))
 {
-    char line[256];
-    size_t most = 0;
-    uint8_t *in;
+    uint8_t *found = malloc(most + 1);
+    if (!found)
+        exit(EXIT_INTERNAL);
+    for (size_t i = 0; i < most; i++)
+        found[i] = (uint8_t)byte(i);
+    return found;
+}
+
+static int text_byte(size_t i)
+{
+    return (uint32_t)(i + 1000) * 2654435761u >> 24;
+}
+
+static int nothing(size_t i)
+{
+    (void)i;
+    return 0;
+}
+
+static void begin(void)
+{
     cpu_set_t allowed;
     (void)cpu_features();
     if (sched_getaffinity(0, sizeof allowed, &allowed))
-        return EXIT_INTERNAL;
+        exit(EXIT_INTERNAL);
     cores = CPU_COUNT(&allowed);
     ghz = clock_ghz();
     printf("{\"event\": \"start\", \"core\": -1, \"ghz\": %.3f, \"features\": ", ghz);
     write_features(cpu_features());
     printf("}\n");
+}
+
+int main(void)
+{
+    char line[256];
+    size_t most = 0;
+    uint8_t *in, *sealed, *out;
+    struct message messages[MOST_SIZES];
+    begin();
     while (fgets(line, sizeof line, stdin)) {
         const char *wrong = take(line);
         if (wrong) {
@@ -433,23 +302,24 @@ int main(void)
     }
     for (size_t i = 0; i < size_count; i++)
         most = sizes[i] > most ? sizes[i] : most;
-    in = malloc(most + 1);
-    if (!in)
-        return EXIT_INTERNAL;
-    for (size_t i = 0; i < most; i++)
-        in[i] = (uint8_t)((uint32_t)(i + 1000) * 2654435761u >> 24);
+    in = room(most, text_byte);
+    sealed = room(most, nothing);
+    out = room(most, nothing);
     for (size_t i = 0; i < size_count; i++) {
-        set_crossovers(sizes[i]);
-        if (!check(in, sizes[i]))
+        messages[i] = (struct message){in, sealed, out, sizes[i], {0}};
+        set_crossovers(0);
+        if (!check(&messages[i]))
             return EXIT_CHECK_FAILED;
     }
     for (size_t i = 0; i < size_count; i++) {
         set_crossovers(sizes[i]);
-        measure(in, sizes[i]);
+        measure(&messages[i]);
     }
     printf("{\"event\": \"end\"}\n");
     for (size_t i = 0; i < variant_count; i++)
         ghashgen_pool_destroy(variants[i].pool);
     free(in);
+    free(sealed);
+    free(out);
     return EXIT_OK;
 }

@@ -18,7 +18,7 @@ from ghashgen.cli.verbs.options import (
 )
 from ghashgen.kernels.target import target
 from ghashgen.lab.bench import QUICK, Effort
-from ghashgen.lab.compare.core import Study
+from ghashgen.lab.compare.core import Derived, Study
 from ghashgen.lab.compare.document import NAME, current, method, read, rendered
 from ghashgen.lab.compare.measure import measure
 from ghashgen.lab.compare.record import Record, as_json, path_of, records_of
@@ -139,13 +139,15 @@ def _plain(study: Study, result: Record) -> dict[str, Any]:
         "ratios": [asdict(row) for row in study.paper_rows],
         "differs": study.differs,
     }
-    modelled = {}
-    if study.model:
-        found = study.model.table(result)
-        columns = [name.removeprefix(">") for name in found.columns]
-        rows = [dict(zip(columns, row, strict=True)) for row in found.rows]
-        modelled = {"model": {"says": study.model.says, "rows": rows}}
-    return {**to_builtins(result), "paper": paper, **modelled}
+    derived = [_derived(each, result) for each in study.derived]
+    return {**to_builtins(result), "paper": paper, **({"derived": derived} if derived else {})}
+
+
+def _derived(each: Derived, result: Record) -> dict[str, Any]:
+    found = each.table(result)
+    columns = [name.removeprefix(">") for name in found.columns]
+    rows = [dict(zip(columns, row, strict=True)) for row in found.rows]
+    return {"title": found.title, "says": each.says, "rows": rows}
 
 
 def _print(study: Study, result: Record) -> None:
@@ -153,8 +155,8 @@ def _print(study: Study, result: Record) -> None:
     for why, names in missing(result):
         say(f"not measured: {names}: {why}")
     say(method(study, result))
-    if study.model:
-        show(study.model.table(result))
-        say(study.model.says)
+    for each in study.derived:
+        show(each.table(result))
+        say(each.says)
     for text in study.differs:
         say(f"differs from the paper: {text}")

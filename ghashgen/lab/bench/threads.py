@@ -1,6 +1,6 @@
-"""Measures hashing in threads: one thread, threads started in each call, a pool's.
+"""Measures messages in threads: one thread, threads started in each call, a pool's.
 
-The program is harness/threads/main.c, around the runtime as it is emitted for the kernels measured.
+The program is in harness/threads, around the runtime as it is emitted for the kernels measured.
 """
 
 import json
@@ -27,7 +27,7 @@ MODE = "threads"
 """What records call it."""
 
 THREADED = replace(HASH, default_modes=(MODE,), other_modes=())
-"""GHASH, measured so."""
+"""GHASH and AES-GCM, measured so."""
 
 _SHARED = ("cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
 _LIBRARY = "ghashgen"
@@ -45,9 +45,10 @@ def build(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
     check_linkable(kernels, machine)
     folder = project_root() / "harness"
     group = group_of(kernel.blocks for kernel in kernels) if kernels else 1
-    headers = {**machine.headers, **rendered(_LIBRARY, group, dispatched=False)}
+    headers = {**machine.headers, **rendered(_LIBRARY, group, dispatched=False, gcm=True)}
     sources = [
-        *(folder / MODE / "main.c", folder / "bench" / "clock.c"),
+        *(folder / MODE / name for name in ("main.c", "subjects.c", "ways.c")),
+        *(folder / "bench" / name for name in ("clock.c", "gcm_judge.c")),
         *(folder / name for name in _SHARED),
         folder / machine.name / "cpu.c",
         *sorted(folder.glob("reference_*.c")),

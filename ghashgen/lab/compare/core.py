@@ -16,8 +16,8 @@ Bench = Callable[..., Results]
 
 
 @dataclass(frozen=True)
-class Model:
-    """What is modelled beside what was measured: a table made of a record, and what it is."""
+class Derived:
+    """What follows from what was measured: a table made of a record, and what it says."""
 
     table: Callable[..., Table]
     says: str
@@ -92,8 +92,8 @@ class Study:
     """Bytes of AAD before each message of AES-GCM."""
     bench: Bench = bench
     """What measures it."""
-    model: Model | None = None
-    """What follows from what was measured, by a model; of a record."""
+    derived: tuple[Derived, ...] = ()
+    """What follows from a record."""
     differs: tuple[str, ...] = ()
     """What of the paper's setting is not repeated, one sentence or two each."""
 

@@ -48,9 +48,9 @@ def _measured(study: Study, record: Record) -> Iterator[str]:
     yield _wrapped(method(study, record))
     yield _markdown(study, record)
     yield from (_wrapped(f"Not measured: {names}: {why}.") for why, names in missing(record))
-    if study.model:
-        found = study.model.table(record)
-        yield _wrapped(study.model.says)
+    for derived in study.derived:
+        found = derived.table(record)
+        yield _wrapped(derived.says)
         yield markdown_table(found.columns, found.rows)
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from ghashgen.lab.compare.crossover import HELPED
 from ghashgen.lab.compare.record import Record, Row
 from ghashgen.records.core import size_name
 from ghashgen.support.tables import Table
@@ -36,9 +37,6 @@ SIZES = (1 << 16, 1 << 20, 1 << 26)
 
 FROM_MEMORY = 8 << 20
 """Bytes from which a message is taken to come from memory: more than a core's own caches hold."""
-
-HELPED = 1.05
-"""The least speed-up that is one: less is noise (docs/comparisons.md)."""
 
 SAYS = (
     "A model, not measured: T(n, t) = s(n)/t + h·(t - 1) for n bytes in t threads, each on a core "

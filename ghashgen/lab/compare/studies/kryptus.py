@@ -2,9 +2,10 @@
 
 The paper cuts a message into a contiguous segment a thread, starts the threads in the call, and
 combines by powers of H. It measures AES-GCM of BearSSL's C; here GHASH alone is measured, by the
-same kind of C and by kernels. A pool, AAD and CPU instructions are its future work.
+same kind of C and by kernels, and AES-GCM by kernels. A pool, AAD and CPU instructions are its
+future work.
 
-Ways, as harness/threads/main.c has them, each with its number of threads:
+Ways, as harness/threads/ways.c has them, each with its number of threads:
 
 one        the caller alone
 spawn      a thread a piece, started and joined in the call: the paper's Algorithm 1
@@ -15,14 +16,20 @@ bits       H^m alone, one bit of m a turn: NAME_power
 
 interleaved  the pool, each thread taking every n-th block, as many as there are threads:
              NAME_column, by a table of H^n
+seal, open   NAME_seal and NAME_open, in one call; with -pool and -sleeping the same by a pool
 """
 
 from dataclasses import replace
 
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.lab.bench.threads import MODE, THREADED, bench_threads
-from ghashgen.lab.compare.core import Group, Model, PaperRow, Study, Variant
+from ghashgen.lab.compare.core import Derived, Group, PaperRow, Study, Variant
+from ghashgen.lab.compare.crossover import SAYS as CROSSOVERS
+from ghashgen.lab.compare.crossover import crossovers
+from ghashgen.lab.compare.record import Record
 from ghashgen.lab.compare.scaling import SAYS, scaling
+from ghashgen.support.tables import Table
 
 _SERIAL = {1024: 445.43, 8192: 480.18, 8 << 20: 486.17}
 _FOUR = {1024: 63.18, 8192: 529.05, 8 << 20: 1613.31}
@@ -67,8 +74,34 @@ def _ways(title: str, subject: Kernel | str) -> Group:
     )
 
 
+def _texts(title: str, subject: GcmKernel, function: str) -> Group:
+    return Group(
+        title,
+        (
+            Variant("one call", subject, way=f"{function} 1"),
+            *(
+                Variant(f"{label}, {threads} threads", subject, way=f"{function}-{way} {threads}")
+                for threads in (2, 4)
+                for label, way in (("pool, asleep", "sleeping"), ("pool", "pool"))
+            ),
+        ),
+    )
+
+
 _AVX = Kernel("avx", "winograd", "clmul1", 16, segments=True)
 _AVX512 = Kernel("avx512", "winograd", "clmul1", 16, segments=True)
+_GCM_AVX = GcmKernel(128, "avx", "winograd", "clmul1", 8, segments=True)
+_GCM_AVX512 = GcmKernel(128, "avx512", "k", "clmul1", 32, segments=True)
+
+_PAPER = (
+    PaperRow("4 threads", "papers/kryptus, Table 1", _ratios(_FOUR)),
+    PaperRow("8 threads", "papers/kryptus, Table 1", _ratios(_EIGHT)),
+)
+
+
+def _crossovers(record: Record) -> Table:
+    return crossovers(record, _PAPER)
+
 
 STUDY = Study(
     name="kryptus",
@@ -91,6 +124,11 @@ STUDY = Study(
         _ways("C, integer products", "ref_ctmul64"),
         _ways("AVX", _AVX),
         _ways("AVX-512", _AVX512),
+        *(
+            _texts(f"AES-128-GCM, {name}, {function}", kernel, function)
+            for name, kernel in (("AVX", _GCM_AVX), ("AVX-512", _GCM_AVX512))
+            for function in ("seal", "open")
+        ),
         Group(
             "H^m of half a message, alone",
             (
@@ -99,22 +137,19 @@ STUDY = Study(
             ),
         ),
     ),
-    paper_rows=(
-        PaperRow("4 threads", "papers/kryptus, Table 1", _ratios(_FOUR)),
-        PaperRow("8 threads", "papers/kryptus, Table 1", _ratios(_EIGHT)),
-    ),
+    paper_rows=_PAPER,
     contest=THREADED,
     bench=bench_threads,
-    model=Model(scaling, SAYS),
+    derived=(Derived(_crossovers, CROSSOVERS), Derived(scaling, SAYS)),
     differs=(
         "The paper measures AES-GCM, by C of BearSSL, on four cores of a Core i7-10510U, each "
         "figure five times; its ratios are of MiB/s by those of its serial version. Here GHASH "
-        "alone is measured, on as many cores as the machine has: rows of more threads than cores "
-        "say what too large a pool costs.",
+        "alone is measured, and AES-GCM with 13 bytes of AAD, on as many cores as the machine has: "
+        "rows of more threads than cores say what too large a pool costs.",
         "C with integer products is of this project, of the method that BearSSL's br_ghash_ctmul64 "
         "made popular.",
         "Messages are cut however short; a pool as it comes leaves short ones to the caller "
-        "(docs/threads.md). Its crossover is what the kernel hashes in 500 ns, or the length where "
+        "(docs/threads.md). Its crossover is what the kernel does in 500 ns, or the length where "
         "that is less. Calls follow each other until the threads are awake, and then are measured; "
         "those of a pool asleep sleep after each. Threads meet what a call before left in their "
         "caches.",
