@@ -111,5 +111,5 @@ def goal_parts(record: Record, book: Book) -> Iterator[str]:
     for remark in book.remarks:
         about = [goal for goal in missed if remark.about(record.title, goal)]
         if about:
-            sizes = ", ".join(dict.fromkeys(size_name(goal.size) for goal in about))
+            sizes = ", ".join(map(size_name, sorted({goal.size for goal in about})))
             yield wrapped(f"At {sizes}: {remark.said}")
