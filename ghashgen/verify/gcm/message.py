@@ -22,9 +22,9 @@ from ghashgen.verify.core.values import (
 from ghashgen.verify.engine.behind import Behind, run_numbers
 from ghashgen.verify.engine.cut import least, stored
 from ghashgen.verify.engine.family import Buffer, Cell, Kept, Numbers, Parameter
-from ghashgen.verify.engine.induction import Course, join, prove_longer
+from ghashgen.verify.engine.induction import Course, each, join, prove_longer
 from ghashgen.verify.engine.plans import Shown
-from ghashgen.verify.engine.prover import Prover
+from ghashgen.verify.engine.prover import Prover, as_key
 from ghashgen.verify.gcm.counter import IV_BYTES
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Encrypt
 from ghashgen.verify.gcm.named import (
@@ -33,6 +33,7 @@ from ghashgen.verify.gcm.named import (
     EVERY,
     GREATEST,
     GREATEST_OTHER,
+    IV_ALONE,
     LEAST,
     LETTERS,
     PARTIALS,
@@ -50,6 +51,10 @@ from ghashgen.verify.hash.naming import BLOCK, PARTIAL
 from ghashgen.verify.x86_64.flow import VECTOR
 from ghashgen.verify.x86_64.memory import STACK, Access
 
+OTHER_IVS = (2 * BLOCK_BYTES, 3 * BLOCK_BYTES, 4 * BLOCK_BYTES)
+"""Bytes of IVs that have not 96 bits, behind which text and AAD are proved: the first that is not
+the length of one of these too, since equal totals cannot be told apart."""
+
 _TEXT = Claim(1, GREATEST_TEXT, "length")
 
 
@@ -59,7 +64,23 @@ class TextCourse(Course):
     def numbers(self, value: Number) -> Numbers:
         """Return all numbers where the text has a length."""
         before = next(length for length in BEFORE if length != value)
-        return {**super().numbers(value), "aad_length": before}
+        return _behind_other_iv({**super().numbers(value), "aad_length": before})
+
+
+class AadCourse(Course):
+    """An induction over the AAD."""
+
+    def numbers(self, value: Number) -> Numbers:
+        """Return all numbers where the AAD has a length."""
+        return _behind_other_iv(super().numbers(value))
+
+
+def _behind_other_iv(numbers: Numbers) -> Numbers:
+    """Return numbers with an IV of another length where none is said."""
+    if "iv_length" in numbers:
+        return numbers
+    others = numbers.values()
+    return {**numbers, "iv_length": next(n for n in OTHER_IVS if n not in others)}
 
 
 class Message(Named):
@@ -74,7 +95,7 @@ class Message(Named):
         written, and right.
         """
         assert isinstance(entry, MessageEntry)
-        streams = [lane for lane in lanes if self._of_text(lane)]
+        streams = [lane for lane in lanes if self._of_text(lane) or self._is_iv(entry, lane)]
         if entry.either or self.refused(entry) or any(lane.deps & RAW for lane in streams):
             return None
         if any(self._of_tag(lane) for lane in streams):
@@ -96,9 +117,12 @@ class Message(Named):
             entry.weights = weights
             return None
         entry.moved = entry.moved or blocks > 0
+        if any(self._is_iv(entry, lane) for lane in streams):
+            # No other IV comes here: no register need hold a length that stands for theirs.
+            entry.held |= {"iv_length"}
         found: dict[Term, Lane] = {}
         for value in (*streams, *stored(entry)):
-            lane = self._after(value, blocks, whole)
+            lane = value if self._is_iv(entry, value) else self._after(value, blocks, whole)
             if lane is not None:
                 found[value] = lane
         return replace(
@@ -116,15 +140,20 @@ class Message(Named):
         return self.position.after(value, blocks, length)
 
     def _absorbed(self, entry: MessageEntry, lanes: list[Term]) -> Kept | None:
+        left = entry.numbers["iv_length"]
+        if not entry.begun or left == 0:
+            return self._absorbed_of_it(entry, lanes)
+        # J_0 is known, so that nothing is left of the IV; some AAD may have been absorbed since.
+        kept = self._absorbed_of_it(entry, lanes) if isinstance(left, int) else None
+        if kept is None:
+            return None
+        assert isinstance(left, int)
+        return replace(kept, done={**kept.done, "iv_length": left})
+
+    def _absorbed_of_it(self, entry: MessageEntry, lanes: list[Term]) -> Kept | None:
+        """Return what is kept where lanes are of the IV, or of AAD, or of the text."""
         letters = {name[0] for lane in lanes for name in self.naming.variables.of(lane)}
         letters &= set(LETTERS.values())
-        if entry.begun and entry.numbers["iv_length"] != 0:
-            left = entry.numbers["iv_length"]
-            kept = None if lanes or not isinstance(left, int) else self._begun(entry)
-            if kept is None:
-                return None
-            assert isinstance(left, int)
-            return replace(kept, done={"iv_length": left})
         if not lanes:
             return self._begun(entry)
         if not entry.begun:
@@ -174,6 +203,13 @@ class Message(Named):
                 # Where another is equal, it is not known which one a register holds.
                 out[number] = {} if total in others else {total: self.any_length[number]}
         return out
+
+    def _is_iv(self, entry: MessageEntry, lane: Term) -> bool:
+        """Return whether a value is a function of an IV of 96 bits alone: it stays what it is.
+
+        Of an IV that is hashed the same variable is a block.
+        """
+        return not entry.hashed and self.naming.variables.of(lane) == IV_ALONE
 
     def _of_text(self, lane: Term) -> bool:
         names = self.naming.variables.of(lane)
@@ -326,16 +362,49 @@ class Message(Named):
         executed = [*range(group + 2 * BLOCK_BYTES), 2 * group, 3 * group]
         text = TextCourse(_TEXT, group, {**first, "iv_length": IV_BYTES})
         any_text = self._course(prover, text, executed)
-        others = {**first, "iv_length": IV_BYTES, "length": any_text}
-        aad = Course(Claim(1, GREATEST_OTHER, "aad_length"), group, others)
-        any_aad = self._course(prover, aad, executed)
-        for tag in (first, *more):
-            others = {**tag, "aad_length": any_aad, "length": any_text}
-            iv = Course(Claim(1, GREATEST_OTHER, "iv_length"), BLOCK_BYTES, others)
-            for length in range(3 * BLOCK_BYTES):
-                prover.prove(iv.numbers(length))
-            prove_longer(prover, iv)
+        numbers = {"length": any_text}
+        any_aad = self._any_aad(prover, {**first, **numbers, "iv_length": IV_BYTES}, executed)
+        numbers["aad_length"] = any_aad
+        ivs = [
+            Course(Claim(1, GREATEST_OTHER, "iv_length"), BLOCK_BYTES, {**tag, **numbers})
+            for tag in (first, *more)
+        ]
+        try:
+            self._any_iv(prover, ivs)
+        except Refutation as refutation:
+            if refutation.category is not Category.UNSUPPORTED:
+                raise
+            # An IV of 96 bits has code of its own, beside that for all others.
+            self._course(prover, TextCourse(_TEXT, group, first), executed)
+            self._course(prover, self._of_aad({**first, "length": any_text}), executed)
+            self._any_iv(prover, ivs)
         return run_numbers(prover, "message", self._sample(prover, group))
+
+    def _of_aad(self, others: Numbers) -> Course:
+        group = BLOCK_BYTES * self.gcm.blocks
+        return AadCourse(Claim(1, GREATEST_OTHER, "aad_length"), group, others)
+
+    def _any_aad(
+        self, prover: Prover[HashEntry], others: Numbers, executed: Iterable[int]
+    ) -> Affine:
+        """Prove it for any AAD; behind some IV there may be no state that this is proved from."""
+        course = self._of_aad(others)
+        for length in executed:
+            prover.prove(course.numbers(length))
+        shown = prove_longer(prover, course)
+        try:
+            return join(prover, course, shown)
+        except Refutation as refutation:
+            if refutation.category is not Category.UNSUPPORTED:
+                raise
+            return each(prover, course, shown)
+
+    def _any_iv(self, prover: Prover[HashEntry], courses: Iterable[Course]) -> None:
+        for course in courses:
+            for length in range(3 * BLOCK_BYTES):
+                if as_key(course.numbers(length)) not in prover.proved:
+                    prover.prove(course.numbers(length))
+            prove_longer(prover, course)
 
     def _course(self, prover: Prover[HashEntry], course: Course, executed: Iterable[int]) -> Affine:
         for length in executed:

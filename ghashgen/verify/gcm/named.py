@@ -35,7 +35,7 @@ from ghashgen.verify.core.values import (
 from ghashgen.verify.engine.family import Buffer, Cell, Count, Parameter, Result
 from ghashgen.verify.gcm.counter import IV_BYTES, counter_block
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Crypt
-from ghashgen.verify.gcm.table import AAD, COUNTER, IV, LENGTHS, MASK, NONCE
+from ghashgen.verify.gcm.table import AAD, COUNTER, IV, LENGTHS, MASK, NONCE, ROUND_KEY
 from ghashgen.verify.hash.entry import HashEntry, data_cell
 from ghashgen.verify.hash.naming import BLOCK, PARTIAL, block_name
 from ghashgen.verify.x86_64.abi import Abi
@@ -70,6 +70,9 @@ totals cannot be told apart."""
 
 SAMPLE = 24
 """Messages that the second line runs, each way."""
+
+IV_ALONE = frozenset({f"{NONCE}1"})
+"""The variable of an IV of 96 bits, which is not hashed."""
 
 FIRST = 2
 """The number of the first block of text, where the IV has 96 bits: inc32(1)."""
@@ -108,6 +111,7 @@ class Named(Crypt):
         self._named_masks: dict[Term, Lane] = {}
         self._nameless: dict[tuple[bool, ...], set[Lane]] = {}
         """What has no name here whatever the numbers are, by what else decides that."""
+        self._counters: dict[Term, Lane] = {}
         self.behind: dict[frozenset[int], int] = {}
         """Where AAD has been absorbed, by what is live there: blocks less than all its products."""
         self.any_length = {
@@ -206,10 +210,10 @@ class Named(Crypt):
             return not early or self._mask(lane) is lane
         if names and all(name[0] == NUMBER_LETTER for name in names):
             return False
-        if begun or not hashed:
-            return begun or names != {f"{NONCE}1"}
+        if not hashed:
+            return not early or names != IV_ALONE or self._counter(lane) is lane
         # From a register to memory is a linear map: no other value can be J_0 there.
-        return lane.op != "moves"
+        return begun or lane.op != "moves"
 
     def _known(self, entry: MessageEntry, lane: Term, early: bool) -> Lane:
         names = self.naming.variables.of(lane)
@@ -219,10 +223,10 @@ class Named(Crypt):
             wanted = self._lengths(entry)
             if isinstance(wanted, Term) and self.terms.try_form(lane) == self.terms.form(wanted):
                 return self.terms.variable(self._block_of_lengths(entry))
+        if not entry.hashed:
+            return self._counter(lane) if early and names == IV_ALONE else lane
         if entry.begun:
             return lane
-        if not entry.hashed:
-            return self._counter(lane) if names == {f"{NONCE}1"} else lane
         return self._hashed(entry, lane, names) if lane.op == "moves" else lane
 
     def _hashed(self, entry: MessageEntry, lane: Term, names: frozenset[str]) -> Lane:
@@ -249,17 +253,30 @@ class Named(Crypt):
         return self._named_masks[lane]
 
     def _counter(self, lane: Term) -> Lane:
-        """Return I ‖ N + c - 2 if the lane is IV ‖ c, c being a number from 1 on.
+        """Return I ‖ N + c - 2 if the lane is IV ‖ c, c being a number from 1 on; k_0 may be added.
 
         IV ‖ 0 is an IV that is not followed by its number yet.
         """
+        if lane not in self._counters:
+            k_0 = self.terms.entry(ROUND_KEY, 0)
+            number, keyed = self._number_of(lane), self._number_of(self.terms.xor(lane, k_0))
+            named: Lane = lane
+            if number:
+                named = counter_block(self.terms, number - FIRST)
+            elif keyed:
+                named = self.terms.xor(counter_block(self.terms, keyed - FIRST), k_0)
+            self._counters[lane] = named
+        return self._counters[lane]
+
+    def _number_of(self, lane: Lane) -> int:
+        """Return c if a lane is IV ‖ c, 0 if it is not."""
         form, low = self.terms.try_form(lane), (1 << 8 * IV_BYTES) - 1
-        if form is None or form.quadratic or not form.constant or form.constant & low:
-            return lane
+        if form is None or form.quadratic or form.constant & low:
+            return 0
         if form.linear != variable(f"{NONCE}1").mask(low).linear:
-            return lane
+            return 0
         last = (form.constant >> 8 * IV_BYTES).to_bytes(BLOCK_BYTES - IV_BYTES, "little")
-        return counter_block(self.terms, int.from_bytes(last, "big") - FIRST)
+        return int.from_bytes(last, "big")
 
     def _block_of_lengths(self, entry: MessageEntry) -> str:
         """Return the variable of the block of lengths: of a message, or of an IV that is hashed."""

@@ -110,6 +110,17 @@ def use_of(instruction: Instruction, factory: InstructionInfoFactory) -> Use:
     return Use(frozenset(reads), frozenset(writes))
 
 
+def _reached(successors: Mapping[int, tuple[int, ...] | None], address: int) -> set[int]:
+    """Return the addresses that control may come to from one."""
+    found, work = {address}, [address]
+    while work:
+        for following in successors.get(work.pop()) or ():
+            if following not in found:
+                found.add(following)
+                work.append(following)
+    return found
+
+
 def _successors(instruction: Instruction) -> tuple[int, ...] | None:
     """Return the possible next addresses, None if they cannot be read off the code."""
     kind = instruction.flow_control
@@ -162,7 +173,8 @@ def flow_of(image: Image, entry: int, saved: frozenset[int], meetings: bool = Fa
         inside = (use.writes for address, use in uses.items() if head <= address <= last)
         written = frozenset().union(*inside)
         # Where those who skip a loop meet those who come out of it.
-        skips = (target for address, target, _ in leaps if address < head and last < target)
+        skipping = {target for address, target, _ in leaps if address < head and last < target}
+        skips = sorted(skipping & _reached(successors, after)) if skipping else ()
         for cut in (head, after, *skips):
             if cut in instructions:
                 turned[cut] = turned.get(cut, frozenset()) | written
