@@ -117,36 +117,58 @@ def test_a_planted_fault_is_refused(
 
 
 STRAIGHT = [
-    # One register: counters, S, the lengths, the powers, E_K(J_0).
-    ("seal", "[rel {}_numbers_from_0]", "[rel {}_numbers_from_1]", 0, FUNCTION, ""),
-    ("seal", "vpandq      zmm6, zmm0, [rsi + rcx + 32]", "vpandq zmm6, zmm0, [rsi + rcx + 48]", 0,
-     FUNCTION, ""),
-    ("seal", "lea         rdx, [rdi + rcx + 160]", "lea rdx, [rdi + rcx + 144]", 0, FUNCTION, ""),
-    ("seal", "vmovdqa64 xmm1, xmm0 ; E_K(J_0)", "vextracti64x2 xmm1, ymm0, 1", 0,
+    # Counter blocks: of the text, of J_0 in a lane that the text leaves, of J_0 alone.
+    ("seal", "[rel {}_numbers_2]", "[rel {}_numbers_6]", 0, FUNCTION, "block 1 of the output"),
+    ("seal", "[rel {}_numbers_2_1]", "[rel {}_numbers_2]", 0,
      FUNCTION, "E_K(J_0) is not added"),
-    ("seal", "vpternlogq zmm6, zmm5, zmm0, 0x96 ; beside it: S, the lengths",
-     "vpxorq zmm6, zmm6, zmm0", 0, FUNCTION, ""),
-    ("seal", "vmovdqu64 xmm7, [rdx + 512] ; the key terms of H^(m+2)",
-     "vmovdqu64 xmm7, [rdx + 528] ;", 0, FUNCTION, ""),
-    # More: counters, the pair and its powers, E_K(J_0), the key terms of a free lane.
-    ("seal", "[rel {}_numbers_from_1]", "[rel {}_numbers_from_0]", 0, FUNCTION, ""),
-    ("seal", "vinserti64x2 ymm2, ymm5, xmm6, 0x01", "vinserti64x2 ymm2, ymm6, xmm5, 1", 0,
+    ("seal", "[rel {}_numbers_6_1]", "[rel {}_numbers_6]", 0,
+     FUNCTION, "E_K(J_0) is not added"),
+    ("seal", "[rel {}_numbers_1_1]", "[rel {}_numbers_2]", 0,
+     FUNCTION, "E_K(J_0) is not added"),
+    # E_K(J_0): its lane, its last round, its place in the tag.
+    ("seal", "valignq     zmm3, zmm3, zmm2, 0x06", "valignq zmm3, zmm3, zmm2, 4", 0,
+     FUNCTION, "E_K(J_0) is not added"),
+    ("seal", "vaesenclast zmm3, zmm2, zmm3                    ; E_K(J_0)",
+     "vaesenc zmm3, zmm2, zmm3", 0, FUNCTION, "E_K(J_0) is not added"),
+    ("seal", "vpternlogq  xmm1, xmm0, xmm2, 0x96              ; the tag",
+     "vpxorq xmm1, xmm1, xmm0", 0, FUNCTION, "E_K(J_0) is not added"),
+    # S and the lengths, in one register; their powers; those of the text.
+    ("seal", "vinserti64x2 ymm3, ymm3, xmm4, 0x01", "vinserti64x2 ymm3, ymm4, xmm3, 1", 0,
      FUNCTION, ""),
+    ("seal", "lea         rcx, [rdi + rcx + 160]", "lea rcx, [rdi + rcx + 144]", 0, FUNCTION, ""),
     ("seal", "vmovdqu64   xmm6, [rdi + 176]", "vmovdqu64 xmm6, [rdi + 160]", 0, FUNCTION, ""),
-    ("seal", "vaesenclast zmm1, zmm1, zmm5 ; E_K(J_0)", "vaesenc zmm1, zmm1, zmm5", 0,
-     FUNCTION, "E_K(J_0) is not added"),
-    ("seal", "lea         rcx, [rcx + 64]", "lea rcx, [rcx + 80]", 0, FUNCTION, ""),
-    # Masks: of the text, of the hash, behind 16 bytes.
-    ("seal", "shl         rsi, 0x10", "shl rsi, 0x0f", 0, Category.MEMORY, ""),
-    ("seal", "vmovdqu8    zmm0{{k1}}{{z}}, zmm0", "", 0, FUNCTION, ""),
-    ("seal", "vmovdqu8    zmm0{{k1}}{{z}}, zmm0", "", 1, FUNCTION, ""),
-    ("seal", "vmovdqu8    [rbp]{{k1}}, zmm0", "vmovdqu64 [rbp], zmm0", 0, Category.MEMORY, ""),
-    # Lengths that the path is for, AAD of one block and of more.
+    ("seal", "vpxorq      zmm4, zmm2, [rcx + 16]", "vpxorq zmm4, zmm2, [rcx + 32]", 0,
+     FUNCTION, ""),
+    # The key terms: of all powers, of a free lane, and where they leave the tag.
+    ("seal", "vmovdqu64   xmm5, [rcx + 512]", "vmovdqu64 xmm5, [rcx + 528]", 0, FUNCTION, ""),
+    ("seal", "vpxorq      xmm5, xmm5, [rdi + 688]", "", 0, FUNCTION, ""),
+    ("seal", "vpxorq      xmm2, xmm3, xmm2                    ; minus the terms",
+     "vmovdqa64 xmm2, xmm3", 0, FUNCTION, ""),
+    # Masks: of the hash, of what is written.
+    ("seal", "vmovdqu8    zmm2{{k1}}{{z}}, zmm2", "", 0, FUNCTION, ""),
+    ("seal", "vmovdqu8    zmm2{{k1}}{{z}}, zmm2", "", 1, FUNCTION, ""),
+    ("seal", "vmovdqu8    [rbp]{{k1}}, zmm2", "vmovdqu64 [rbp], zmm2", 0, Category.MEMORY, ""),
+    # Which way a length takes; IVs of 96 bits and others; AAD of one block and of more.
+    ("seal", "cmp         r12, 0x81", "cmp r12, 0x82", 0, "", ""),
     ("seal", "cmp         r12, 0x41", "cmp r12, 0x42", 0, "", ""),
-    ("seal", "cmp         r12, 0x21", "cmp r12, 0x22", 0, "", ""),
+    ("seal", "cmp         r12, 0x31", "cmp r12, 0x32", 0, "", ""),
+    ("seal", "cmp         rdx, 0x0c", "cmp rdx, 0x10", 0, "", ""),
+    ("seal", "jne         .other", "", 0, "", ""),
+    ("seal", "first_numbers]  ; IV || 1", "numbers_2]", 0, FUNCTION, ""),
     ("seal", "cmp         r8, 0x11", "cmp r8, 0x12", 0, "", ""),
-    ("seal", "add rdx, 0x01 ; bytes of the last block", "add rdx, 2", 0, "", ""),
+    ("seal", "add         rdx, 0x01                           ; bytes of the last block",
+     "add rdx, 2", 0, "", ""),
     ("seal", "sub         rdx, 0x01\n", "\n", 0, "", ""),
+    # All in one register: the text behind a lane, the lengths in theirs, S, the powers.
+    ("open", "shl         rsi, 0x10", "shl rsi, 0x0f", 0, Category.MEMORY, ""),
+    ("open", "vpandq      zmm4, zmm4, [rsi + rcx + 32]", "vpandq zmm4, zmm4, [rsi + rcx + 48]", 0,
+     FUNCTION, ""),
+    ("open", "vpternlogq zmm4, zmm3, zmm6, 0x96 ; S, C_1 …, the lengths",
+     "vpxorq zmm4, zmm4, zmm6", 0, FUNCTION, ""),
+    ("open", "vpxorq zmm3, zmm4, [rdx] ; T = A + C1", "vpxorq zmm3, zmm4, [rdx + 16]", 0,
+     FUNCTION, ""),
+    ("open", "vmovdqu8    [r12]{{k1}}, zmm2", "vmovdqu64 [r12], zmm2", 0, Category.MEMORY, ""),
+    ("open", "cmp         r13, 0x21", "cmp r13, 0x22", 0, "", ""),
     # What a wrong tag leaves behind.
     ("open", "je          .right", "je .right\n cmp rbp, 17\n je .right", 0, "", ""),
 ]  # fmt: skip

@@ -39,24 +39,6 @@ section .note.gnu.property note alloc noexec align=8
 section .rodata progbits alloc noexec nowrite align=16
 
 align 16
-gcm128_avx512_k_clmul1_x32_short_ahead:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm128_avx512_k_clmul1_x32_short_ahead_from_0:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm128_avx512_k_clmul1_x32_short_ahead_from_1:
-    db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm128_avx512_k_clmul1_x32_short_ahead_from_13:
-    db 0x0d, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm128_avx512_k_clmul1_x32_short_ahead_from_5:
-    db 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
-gcm128_avx512_k_clmul1_x32_short_ahead_from_9:
-    db 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
-align 16
 gcm128_avx512_k_clmul1_x32_short_blocks_12:
     db 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
@@ -84,6 +66,9 @@ align 16
 gcm128_avx512_k_clmul1_x32_short_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
 align 16
+gcm128_avx512_k_clmul1_x32_short_first_numbers:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+align 16
 gcm128_avx512_k_clmul1_x32_short_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
 align 16
@@ -93,23 +78,32 @@ align 16
 gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
-gcm128_avx512_k_clmul1_x32_short_numbers:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+gcm128_avx512_k_clmul1_x32_short_numbers_10:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0d
 align 16
-gcm128_avx512_k_clmul1_x32_short_numbers_from_0:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04
+gcm128_avx512_k_clmul1_x32_short_numbers_10_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
-gcm128_avx512_k_clmul1_x32_short_numbers_from_1:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05
-align 16
-gcm128_avx512_k_clmul1_x32_short_numbers_from_13:
+gcm128_avx512_k_clmul1_x32_short_numbers_14:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x11
 align 16
-gcm128_avx512_k_clmul1_x32_short_numbers_from_5:
+gcm128_avx512_k_clmul1_x32_short_numbers_14_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0e, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+align 16
+gcm128_avx512_k_clmul1_x32_short_numbers_1_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+align 16
+gcm128_avx512_k_clmul1_x32_short_numbers_2:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x05
+align 16
+gcm128_avx512_k_clmul1_x32_short_numbers_2_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+align 16
+gcm128_avx512_k_clmul1_x32_short_numbers_6:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09
 align 16
-gcm128_avx512_k_clmul1_x32_short_numbers_from_9:
-    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0d
+gcm128_avx512_k_clmul1_x32_short_numbers_6_1:
+    db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
 align 16
 gcm128_avx512_k_clmul1_x32_short_one_lane:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -1554,7 +1548,7 @@ gcm128_avx512_k_clmul1_x32_short_decrypt:
 ; int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
 ;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-5,8-31, 16 bytes of stack
+;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x32_short_seal:function (gcm128_avx512_k_clmul1_x32_short_seal.end - gcm128_avx512_k_clmul1_x32_short_seal)
 align 32
 gcm128_avx512_k_clmul1_x32_short_seal:
@@ -1563,117 +1557,35 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
     sub         rsp, 0x40                           ; frame
+    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
     mov         r12, [rsp + 96]                     ; len, from the stack
     mov         rbp, [rsp + 104]                    ; out, from the stack
     mov         rax, [rsp + 112]                    ; tag, from the stack
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x00
     je          .refused
     mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
     cmp         rdx, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, r10
     ja          .refused
     mov         r10, 68719476704                    ; bytes of text, at most
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, r10
     ja          .refused
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .other
-    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
-    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
-    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; IV || 0 in every lane
-    vpxorq      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers]  ; IV || j
-    vpxorq      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
-    vpxorq      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
-    vpxorq      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
-    vpxorq      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
-    vpxorq      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_13]  ; IV || j
-    jmp         .counter
-.other:
-    vmovdqu64   xmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   xmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
-    vpxorq      xmm2, xmm2, xmm2
-    mov         r10, rdx
-    cmp         r10, 0x10
-    jb          .iv_short
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-.iv_whole:
-    vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C
-    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm2, xmm4, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10                           ; the next block
-    sub         r10, 0x10
-    cmp         r10, 0x10
-    jae         .iv_whole
-.iv_after_whole:
-    cmp         r10, 0x00
-    je          .iv_lengths
-.iv_short:
-    mov         r11, -1
-    bzhi        r11, r11, r10
-    kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
-    vpshufb     xmm3, xmm3, xmm0                    ; C_last
-    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm2, xmm4, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
-.iv_lengths:
-    shl         rdx, 0x03                           ; bits
-    vmovq       xmm3, rdx
-    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm2, xmm1, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm2, xmm0                    ; J_0
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
-    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter, last word first
-    vpaddd      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead]  ; as many blocks ahead
-    vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
-    vpshufb     zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_13]  ; as many blocks ahead
-    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-.counter:
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vmovq       xmm2, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm3, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; IV
+    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; IV || 0 in every lane
     cmp         r8, 0x11
     jae         .more
     mov         rdx, -1
     bzhi        rdx, rdx, r8
     kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm8{k1}{z}, [rcx]                  ; AAD, zero-padded
-    vpshufb     xmm8, xmm8, xmm6                    ; AAD
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm3, xmm0                    ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -1683,129 +1595,127 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rbx, r8
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
-    vpxorq      xmm8, xmm8, xmm8
+    vpxorq      xmm3, xmm3, xmm3
     cmp         rbx, 512
     jb          .aad_tail
 .aad_groups:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
-    vmovdqu64   zmm9, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C3·H^6: C
-    vpclmulqdq  zmm19, zmm9, [rdi + 832], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm20, zmm9, [rdi + 832], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm10, zmm9, [rdi + 192], 0x01      ; C3·H^6: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 192], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm11, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm6                  ; C4·H^5: C
-    vpclmulqdq  zmm12, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpclmulqdq  zmm13, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpclmulqdq  zmm14, zmm11, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vmovdqu64   zmm15, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm6                  ; C5·H^4: C
-    vpclmulqdq  zmm16, zmm15, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vpclmulqdq  zmm17, zmm15, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vpclmulqdq  zmm18, zmm15, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm15, zmm15, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vpternlogq  zmm19, zmm10, zmm12, 0x96           ; C5·H^4: LO += it
-    vpternlogq  zmm20, zmm9, zmm13, 0x96            ; C5·H^4: HI += it
-    vmovdqu64   zmm9, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C6·H^3: C
-    vpclmulqdq  zmm10, zmm9, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vpclmulqdq  zmm12, zmm9, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vpclmulqdq  zmm13, zmm9, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  zmm19, zmm14, zmm16, 0x96           ; C6·H^3: LO += it
-    vpternlogq  zmm20, zmm11, zmm17, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm11, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm6                  ; C7·H^2: C
-    vpclmulqdq  zmm14, zmm11, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vpclmulqdq  zmm16, zmm11, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vpclmulqdq  zmm17, zmm11, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vpclmulqdq  zmm11, zmm11, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vpternlogq  zmm19, zmm18, zmm10, 0x96           ; C7·H^2: LO += it
-    vpternlogq  zmm20, zmm15, zmm12, 0x96           ; C7·H^2: HI += it
-    vmovdqu64   zmm10, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm6                  ; C8·H^1: C
-    vpclmulqdq  zmm12, zmm10, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
-    vpclmulqdq  zmm15, zmm10, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
-    vpclmulqdq  zmm18, zmm10, [rdi + 512], 0x01     ; C8·H^1: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 512], 0x11     ; C8·H^1: A1·B1
-    vpternlogq  zmm19, zmm13, zmm14, 0x96           ; C8·H^1: LO += it
-    vpternlogq  zmm20, zmm9, zmm16, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm9, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C2·H^7: C
-    vpclmulqdq  zmm13, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vpclmulqdq  zmm14, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vpclmulqdq  zmm16, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpternlogq  zmm19, zmm17, zmm12, 0x96           ; C2·H^7: LO += it
-    vpternlogq  zmm20, zmm11, zmm15, 0x96           ; C2·H^7: HI += it
-    vmovdqu64   zmm11, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm6                  ; C1·H^8: C
-    vpxorq      zmm8, zmm11, zmm8                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm11, zmm8, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vpclmulqdq  zmm12, zmm8, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpternlogq  zmm19, zmm18, zmm13, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm20, zmm10, zmm14, 0x96           ; C1·H^8: HI += it
-    vpternlogq  zmm19, zmm16, zmm11, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm20, zmm9, zmm12, 0x96            ; C1·H^8: HI += it
-    vpxorq      zmm9, zmm19, zmm15                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm10, zmm9, zmm7, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm9, zmm9, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; reduce: + HI
-    vpxorq      zmm8, zmm10, zmm20                  ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm8, ymm8, ymm9                    ; reduce: add up the lanes
-    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
+    vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^6: C
+    vpclmulqdq  zmm14, zmm4, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm15, zmm4, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm6, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C4·H^5: C
+    vpclmulqdq  zmm7, zmm6, [rdi + 896], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  zmm8, zmm6, [rdi + 896], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  zmm9, zmm6, [rdi + 256], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vmovdqu64   zmm10, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm0                  ; C5·H^4: C
+    vpclmulqdq  zmm11, zmm10, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C5·H^4: LO += it
+    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C5·H^4: HI += it
+    vmovdqu64   zmm4, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C6·H^3: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C6·H^3: LO += it
+    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm6, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm9, zmm6, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpclmulqdq  zmm11, zmm6, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm12, zmm6, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpternlogq  zmm14, zmm13, zmm5, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm15, zmm10, zmm7, 0x96            ; C7·H^2: HI += it
+    vmovdqu64   zmm5, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm7, zmm5, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpclmulqdq  zmm10, zmm5, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vpclmulqdq  zmm13, zmm5, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C8·H^1: LO += it
+    vpternlogq  zmm15, zmm4, zmm11, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm8, zmm4, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  zmm9, zmm4, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpclmulqdq  zmm11, zmm4, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpternlogq  zmm14, zmm12, zmm7, 0x96            ; C2·H^7: LO += it
+    vpternlogq  zmm15, zmm6, zmm10, 0x96            ; C2·H^7: HI += it
+    vmovdqu64   zmm6, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^8: A = X + C
+    vpclmulqdq  zmm6, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpternlogq  zmm14, zmm13, zmm8, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm15, zmm5, zmm9, 0x96             ; C1·H^8: HI += it
+    vpternlogq  zmm14, zmm11, zmm6, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm15, zmm4, zmm7, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm4, zmm14, zmm10                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
+    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
     add         rcx, 512                            ; next group
     sub         rbx, 512
     cmp         rbx, 512
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     lea         r10, [rbx + 15]
     and         r10, -16
     lea         r11, [rdi + 576]
     sub         r11, r10                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x40
     jae         .aad_first
-    vpxorq      xmm13, xmm13, xmm13
-    vpxorq      xmm14, xmm14, xmm14
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm8, xmm8, xmm8
+    vpxorq      xmm9, xmm9, xmm9
     jmp         .aad_rest
 .aad_first:
-    vmovdqu64   zmm9, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C·H^m: C
-    vpxorq      zmm8, zmm9, zmm8                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm9, zmm8, [r11 + 640], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm10, zmm8, [r11 + 640], 0x10      ; C·H^m: A0·K1
-    vpclmulqdq  zmm11, zmm8, [r11], 0x01            ; C·H^m: A1·B0
-    vpclmulqdq  zmm8, zmm8, [r11], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm13, zmm9, zmm11                  ; C·H^m: LO += it
-    vpxorq      zmm14, zmm10, zmm8                  ; C·H^m: HI += it
-    vpxorq      xmm8, xmm8, xmm8                    ; C·H^m: X counts once
+    vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C·H^m: C
+    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm4, zmm3, [r11 + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 640], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
+    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jb          .aad_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
-    vmovdqu64   zmm9, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C·H^i: C
-    vpclmulqdq  zmm10, zmm9, [r11 + 640], 0x00      ; C·H^i: A0·K0
-    vpclmulqdq  zmm11, zmm9, [r11 + 640], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm12, zmm9, [r11], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm9, zmm9, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm13, zmm10, zmm12, 0x96           ; C·H^i: LO += it
-    vpternlogq  zmm14, zmm11, zmm9, 0x96            ; C·H^i: HI += it
+    vmovdqu64   zmm4, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [r11 + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r11 + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
     add         r11, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbx, 0x40
@@ -1818,444 +1728,709 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         r10, -1
     bzhi        r10, r10, rbx
     kmovq       k1, r10                             ; one bit a byte that is left
-    vmovdqu8    zmm9{k1}{z}, [rcx]                  ; C, zero-padded
-    vpshufb     zmm9, zmm9, zmm6                    ; C
-    vpxorq      zmm8, zmm9, zmm8                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm9, zmm8, [r11 + 640], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm10, zmm8, [r11 + 640], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm11, zmm8, [r11], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm8, zmm8, [r11], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm13, zmm9, zmm11, 0x96            ; C·H^i: LO += it
-    vpternlogq  zmm14, zmm10, zmm8, 0x96            ; C·H^i: HI += it
+    vmovdqu8    zmm4{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm4, zmm3, [r11 + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm3, [r11 + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm3, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
 .aad_reduce:
-    vpclmulqdq  zmm8, zmm13, zmm7, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm9, zmm13, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm9, zmm14, zmm8, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm8, zmm9, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm8, ymm9, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
+    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
 .aad_absorbed:
     mov         rcx, -1
     bzhi        rcx, rcx, rdx
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm9{k1}{z}, [rsi]                  ; AAD, zero-padded
-    vpshufb     xmm9, xmm9, xmm6                    ; AAD
-    vpxorq      xmm8, xmm8, xmm9                    ; S = X + the last block
+    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm4, xmm4, xmm0                    ; AAD
+    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
 .text:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 257
     jae         .long
     mov         rcx, r12
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm9, rcx
+    vmovq       xmm4, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm10, r8
-    vpunpcklqdq xmm9, xmm9, xmm10                   ; bits of both lengths, bytes reversed
+    vmovq       xmm5, r8
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     lea         rcx, [r12 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
-    lea         rdx, [rdi + rcx + 544]              ; H^(m+2)
-    cmp         r12, 0x21
-    jae         .short_over_one
-    mov         rsi, -1
-    bzhi        rsi, rsi, r12
-    shl         rsi, 0x10
-    kmovq       k1, rsi                             ; the text, behind lane 0
-    lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm9, zmm9, 0x00              ; the lengths in every lane
-    vpandq      zmm3, zmm0, [rsi + rcx + 32]        ; in theirs
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm0, zmm2, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
-    vmovdqu8    zmm1{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vbroadcasti64x2 zmm2, [rdi + 1440]              ; k_10
-    vpxorq      zmm1, zmm2, zmm1                    ; k_Nr + text
-    vaesenclast zmm0, zmm0, zmm1                    ; other text
-    vmovdqa64   xmm1, xmm0                          ; E_K(J_0)
-    vmovdqu8    [rbp - 16]{k1}, zmm0                ; written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpternlogq  zmm3, zmm8, zmm0, 0x96              ; beside it: S, the lengths
-    vpclmulqdq  zmm0, zmm3, [rdx + 640], 0x00       ; A0·K0
-    vpclmulqdq  zmm2, zmm3, [rdx + 640], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vpxorq      zmm11, zmm0, zmm4                   ; LO += it
-    vpxorq      zmm12, zmm2, zmm3                   ; HI += it
-    jmp         .short_reduce
-.short_over_one:
-    vinserti64x2 ymm2, ymm8, xmm9, 0x01             ; S, lengths: S, the lengths
-    vmovdqu64   xmm8, [rdx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm9, [rdi + 560]                   ; S, lengths: H
-    vinserti64x2 ymm8, ymm8, xmm9, 0x01             ; S, lengths: both
-    vmovdqu64   xmm9, [rdx + 640]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm10, [rdi + 1200]                 ; S, lengths: H
-    vinserti64x2 ymm9, ymm9, xmm10, 0x01            ; S, lengths: both
-    vpclmulqdq  ymm10, ymm2, ymm9, 0x00             ; S, lengths: A0·K0
-    vpclmulqdq  ymm9, ymm2, ymm9, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm11, ymm2, ymm8, 0x01             ; S, lengths: A1·B0
-    vpclmulqdq  ymm2, ymm2, ymm8, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm10, ymm11                 ; S, lengths: LO += it
-    vpxorq      ymm12, ymm9, ymm2                   ; S, lengths: HI += it
-    cmp         r12, 0x41
-    jae         .short_over_1
-    mov         rcx, -1
-    bzhi        rcx, rcx, r12
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm2, zmm2, zmm1                    ; round 1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm2, zmm2, zmm1                    ; round 2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm2, zmm2, zmm1                    ; round 3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm2, zmm2, zmm1                    ; round 4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm2, zmm2, zmm1                    ; round 5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm2, zmm2, zmm1                    ; round 6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm2, zmm2, zmm1                    ; round 7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm2, zmm2, zmm1                    ; round 8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm2, zmm2, zmm1                    ; round 9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
-    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
-    vaesenclast zmm1, zmm0, zmm3                    ; E_K(J_0)
-    vmovdqu8    zmm0{k1}{z}, [r9]                   ; text, zero-padded
-    vpxorq      zmm0, zmm3, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm2, zmm0                    ; other text
-    vmovdqu8    [rbp]{k1}, zmm0                     ; written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
-    jmp         .short_reduce
-.short_over_1:
+    lea         rcx, [rdi + rcx + 544]              ; H^(m+2)
+    vbroadcasti64x2 zmm5, [rdi + 1280]              ; k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; (IV || 0) + k_0
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm4, [rcx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm5, [rdi + 560]                   ; S, lengths: H
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; S, lengths: both
+    vmovdqu64   xmm5, [rcx + 640]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm6, [rdi + 1200]                  ; S, lengths: H
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; S, lengths: both
+    vpclmulqdq  ymm6, ymm3, ymm5, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm5, ymm3, ymm5, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm7, ymm3, ymm4, 0x01              ; S, lengths: A1·B0
+    vpclmulqdq  ymm3, ymm3, ymm4, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm10, ymm6, ymm7                   ; S, lengths: LO += it
+    vpxorq      ymm11, ymm5, ymm3                   ; S, lengths: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r12, 0x81
-    jae         .short_over_2
-    lea         rcx, [r12 - 64]
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm2, zmm2, zmm1                    ; round 1
-    vaesenc     zmm3, zmm3, zmm1                    ; round 1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm2, zmm2, zmm1                    ; round 2
-    vaesenc     zmm3, zmm3, zmm1                    ; round 2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm2, zmm2, zmm1                    ; round 3
-    vaesenc     zmm3, zmm3, zmm1                    ; round 3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm2, zmm2, zmm1                    ; round 4
-    vaesenc     zmm3, zmm3, zmm1                    ; round 4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm2, zmm2, zmm1                    ; round 5
-    vaesenc     zmm3, zmm3, zmm1                    ; round 5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm2, zmm2, zmm1                    ; round 6
-    vaesenc     zmm3, zmm3, zmm1                    ; round 6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm2, zmm2, zmm1                    ; round 7
-    vaesenc     zmm3, zmm3, zmm1                    ; round 7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm2, zmm2, zmm1                    ; round 8
-    vaesenc     zmm3, zmm3, zmm1                    ; round 8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm2, zmm2, zmm1                    ; round 9
-    vaesenc     zmm3, zmm3, zmm1                    ; round 9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    jae         .short_over_128
+    cmp         r12, 0x41
+    jae         .short_over_64
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x31
+    jae         .short_over_48
+    mov         rdx, -1
+    bzhi        rdx, rdx, r12
+    kmovq       k1, rdx                             ; one bit a byte that is left
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm3                    ; round 1
+    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm3                    ; round 2
+    vbroadcasti64x2 zmm3, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm3                    ; round 3
+    vbroadcasti64x2 zmm3, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm3                    ; round 4
+    vbroadcasti64x2 zmm3, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm3                    ; round 5
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm3                    ; round 6
+    vbroadcasti64x2 zmm3, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm3                    ; round 7
+    vbroadcasti64x2 zmm3, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm3                    ; round 8
+    vbroadcasti64x2 zmm3, [rdi + 1424]              ; k_9
+    vaesenc     zmm2, zmm2, zmm3                    ; round 9
+    vmovdqu8    zmm3{k1}{z}, [r9]                   ; text, zero-padded
     vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
-    vaesenclast zmm1, zmm0, zmm4                    ; E_K(J_0)
-    vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm2, zmm0                    ; other text
-    vmovdqu64   [rbp], zmm0                         ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm0, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm0, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm2, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm0, 0x96             ; HI += it
-    vmovdqu8    zmm0{k1}{z}, [r9 + 64]              ; text, zero-padded
-    vpxorq      zmm0, zmm4, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm3, zmm0                    ; other text
-    vmovdqu8    [rbp + 64]{k1}, zmm0                ; written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
+    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; other text
+    vmovdqu8    [rbp]{k1}, zmm2                     ; written
+    vpxorq      xmm3, xmm3, xmm3
+    valignq     zmm3, zmm3, zmm2, 0x06              ; E_K(J_0)
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
     jmp         .short_reduce
-.short_over_2:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r12, 0xc1
-    jae         .short_over_3
-    lea         rcx, [r12 - 128]
+.short_over_48:
+    mov         rdx, -1
+    bzhi        rdx, rdx, r12
+    kmovq       k1, rdx                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 1424]              ; k_9
+    vaesenc     zmm5, zmm3, zmm4                    ; round 9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
+    vaesenclast zmm3, zmm2, zmm3                    ; E_K(J_0)
+    vmovdqu8    zmm2{k1}{z}, [r9]                   ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm4, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; other text
+    vmovdqu8    [rbp]{k1}, zmm2                     ; written
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_64:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0x71
+    jae         .short_over_112
+    lea         rdx, [r12 - 64]
     mov         rsi, -1
-    bzhi        rsi, rsi, rcx
+    bzhi        rsi, rsi, rdx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
-    vpxorq      zmm4, zmm5, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm2, zmm2, zmm1                    ; round 1
-    vaesenc     zmm3, zmm3, zmm1                    ; round 1
-    vaesenc     zmm4, zmm4, zmm1                    ; round 1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm2, zmm2, zmm1                    ; round 2
-    vaesenc     zmm3, zmm3, zmm1                    ; round 2
-    vaesenc     zmm4, zmm4, zmm1                    ; round 2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm2, zmm2, zmm1                    ; round 3
-    vaesenc     zmm3, zmm3, zmm1                    ; round 3
-    vaesenc     zmm4, zmm4, zmm1                    ; round 3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm2, zmm2, zmm1                    ; round 4
-    vaesenc     zmm3, zmm3, zmm1                    ; round 4
-    vaesenc     zmm4, zmm4, zmm1                    ; round 4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm2, zmm2, zmm1                    ; round 5
-    vaesenc     zmm3, zmm3, zmm1                    ; round 5
-    vaesenc     zmm4, zmm4, zmm1                    ; round 5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm2, zmm2, zmm1                    ; round 6
-    vaesenc     zmm3, zmm3, zmm1                    ; round 6
-    vaesenc     zmm4, zmm4, zmm1                    ; round 6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm2, zmm2, zmm1                    ; round 7
-    vaesenc     zmm3, zmm3, zmm1                    ; round 7
-    vaesenc     zmm4, zmm4, zmm1                    ; round 7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm2, zmm2, zmm1                    ; round 8
-    vaesenc     zmm3, zmm3, zmm1                    ; round 8
-    vaesenc     zmm4, zmm4, zmm1                    ; round 8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm2, zmm2, zmm1                    ; round 9
-    vaesenc     zmm3, zmm3, zmm1                    ; round 9
-    vaesenc     zmm4, zmm4, zmm1                    ; round 9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vmovdqu64   zmm4, [r9]                          ; text
     vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
-    vaesenclast zmm1, zmm0, zmm5                    ; E_K(J_0)
-    vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm0, zmm5, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm2, zmm0                    ; other text
-    vmovdqu64   [rbp], zmm0                         ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm0, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm0, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm2, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm0, 0x96             ; HI += it
-    vmovdqu64   zmm0, [r9 + 64]                     ; text
-    vpxorq      zmm0, zmm5, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm3, zmm0                    ; other text
-    vmovdqu64   [rbp + 64], zmm0                    ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm0, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm2, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
-    vmovdqu8    zmm0{k1}{z}, [r9 + 128]             ; text, zero-padded
-    vpxorq      zmm0, zmm5, zmm0                    ; k_Nr + text
-    vaesenclast zmm0, zmm4, zmm0                    ; other text
-    vmovdqu8    [rbp + 128]{k1}, zmm0               ; written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 784], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
-    jmp         .short_reduce
-.short_over_3:
-    lea         rcx, [r12 - 192]
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
-    vpxorq      zmm3, zmm3, zmm2                    ; + k_0
-    vpxorq      zmm4, zmm4, zmm2                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm2                    ; + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; + k_0
-    vpxorq      zmm1, zmm1, zmm2                    ; + k_0
-    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_1
-    vaesenc     zmm3, zmm3, zmm2                    ; round 1
-    vaesenc     zmm4, zmm4, zmm2                    ; round 1
-    vaesenc     zmm5, zmm5, zmm2                    ; round 1
-    vaesenc     zmm0, zmm0, zmm2                    ; round 1
-    vaesenc     zmm1, zmm1, zmm2                    ; round 1
-    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_2
-    vaesenc     zmm3, zmm3, zmm2                    ; round 2
-    vaesenc     zmm4, zmm4, zmm2                    ; round 2
-    vaesenc     zmm5, zmm5, zmm2                    ; round 2
-    vaesenc     zmm0, zmm0, zmm2                    ; round 2
-    vaesenc     zmm1, zmm1, zmm2                    ; round 2
-    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_3
-    vaesenc     zmm3, zmm3, zmm2                    ; round 3
-    vaesenc     zmm4, zmm4, zmm2                    ; round 3
-    vaesenc     zmm5, zmm5, zmm2                    ; round 3
-    vaesenc     zmm0, zmm0, zmm2                    ; round 3
-    vaesenc     zmm1, zmm1, zmm2                    ; round 3
-    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_4
-    vaesenc     zmm3, zmm3, zmm2                    ; round 4
-    vaesenc     zmm4, zmm4, zmm2                    ; round 4
-    vaesenc     zmm5, zmm5, zmm2                    ; round 4
-    vaesenc     zmm0, zmm0, zmm2                    ; round 4
-    vaesenc     zmm1, zmm1, zmm2                    ; round 4
-    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_5
-    vaesenc     zmm3, zmm3, zmm2                    ; round 5
-    vaesenc     zmm4, zmm4, zmm2                    ; round 5
-    vaesenc     zmm5, zmm5, zmm2                    ; round 5
-    vaesenc     zmm0, zmm0, zmm2                    ; round 5
-    vaesenc     zmm1, zmm1, zmm2                    ; round 5
-    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_6
-    vaesenc     zmm3, zmm3, zmm2                    ; round 6
-    vaesenc     zmm4, zmm4, zmm2                    ; round 6
-    vaesenc     zmm5, zmm5, zmm2                    ; round 6
-    vaesenc     zmm0, zmm0, zmm2                    ; round 6
-    vaesenc     zmm1, zmm1, zmm2                    ; round 6
-    vbroadcasti64x2 zmm2, [rdi + 1392]              ; k_7
-    vaesenc     zmm3, zmm3, zmm2                    ; round 7
-    vaesenc     zmm4, zmm4, zmm2                    ; round 7
-    vaesenc     zmm5, zmm5, zmm2                    ; round 7
-    vaesenc     zmm0, zmm0, zmm2                    ; round 7
-    vaesenc     zmm1, zmm1, zmm2                    ; round 7
-    vbroadcasti64x2 zmm2, [rdi + 1408]              ; k_8
-    vaesenc     zmm3, zmm3, zmm2                    ; round 8
-    vaesenc     zmm4, zmm4, zmm2                    ; round 8
-    vaesenc     zmm5, zmm5, zmm2                    ; round 8
-    vaesenc     zmm0, zmm0, zmm2                    ; round 8
-    vaesenc     zmm1, zmm1, zmm2                    ; round 8
-    vbroadcasti64x2 zmm2, [rdi + 1424]              ; k_9
-    vaesenc     zmm3, zmm3, zmm2                    ; round 9
-    vaesenc     zmm4, zmm4, zmm2                    ; round 9
-    vaesenc     zmm5, zmm5, zmm2                    ; round 9
-    vaesenc     zmm0, zmm0, zmm2                    ; round 9
-    vaesenc     zmm1, zmm1, zmm2                    ; round 9
-    vbroadcasti64x2 zmm2, [rdi + 1440]              ; k_10
-    vaesenclast zmm1, zmm1, zmm2                    ; E_K(J_0)
-    vmovdqu64   zmm8, [r9]                          ; text
-    vpxorq      zmm8, zmm2, zmm8                    ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm8                    ; other text
+    vpxorq      zmm4, zmm5, zmm4                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; other text
     vmovdqu64   [rbp], zmm3                         ; written
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm8, zmm3, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm3, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdx + 16], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm8, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm12, zmm9, zmm3, 0x96             ; HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; other text
+    vmovdqu8    [rbp + 64]{k1}, zmm2                ; written
+    vpxorq      xmm3, xmm3, xmm3
+    valignq     zmm3, zmm3, zmm2, 0x06              ; E_K(J_0)
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_112:
+    lea         rdx, [r12 - 64]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rdx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm5, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; round 1
+    vbroadcasti64x2 zmm5, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     zmm2, zmm2, zmm5                    ; round 2
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; round 3
+    vbroadcasti64x2 zmm5, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     zmm2, zmm2, zmm5                    ; round 4
+    vbroadcasti64x2 zmm5, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     zmm2, zmm2, zmm5                    ; round 5
+    vbroadcasti64x2 zmm5, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     zmm2, zmm2, zmm5                    ; round 6
+    vbroadcasti64x2 zmm5, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     zmm2, zmm2, zmm5                    ; round 7
+    vbroadcasti64x2 zmm5, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     zmm2, zmm2, zmm5                    ; round 8
+    vbroadcasti64x2 zmm5, [rdi + 1424]              ; k_9
+    vaesenc     zmm6, zmm3, zmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
+    vaesenclast zmm3, zmm2, zmm3                    ; E_K(J_0)
+    vmovdqu64   zmm2, [r9]                          ; text
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm5, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm6, zmm2                    ; other text
+    vmovdqu64   [rbp], zmm2                         ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm2, 0x96             ; HI += it
+    vmovdqu8    zmm2{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm5, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; other text
+    vmovdqu8    [rbp + 64]{k1}, zmm2                ; written
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_128:
+    cmp         r12, 0xc1
+    jae         .short_over_192
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r12, 0xb1
+    jae         .short_over_176
+    lea         rdx, [r12 - 128]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rdx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm5, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; round 1
+    vbroadcasti64x2 zmm5, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     zmm2, zmm2, zmm5                    ; round 2
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; round 3
+    vbroadcasti64x2 zmm5, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     zmm2, zmm2, zmm5                    ; round 4
+    vbroadcasti64x2 zmm5, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     zmm2, zmm2, zmm5                    ; round 5
+    vbroadcasti64x2 zmm5, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     zmm2, zmm2, zmm5                    ; round 6
+    vbroadcasti64x2 zmm5, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     zmm2, zmm2, zmm5                    ; round 7
+    vbroadcasti64x2 zmm5, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     zmm2, zmm2, zmm5                    ; round 8
+    vbroadcasti64x2 zmm5, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vmovdqu64   zmm5, [r9]                          ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm5, zmm6, zmm5                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
     vmovdqu64   zmm3, [r9 + 64]                     ; text
-    vpxorq      zmm3, zmm2, zmm3                    ; k_Nr + text
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vpxorq      zmm3, zmm5, zmm3                    ; k_Nr + text
     vaesenclast zmm3, zmm4, zmm3                    ; other text
     vmovdqu64   [rbp + 64], zmm3                    ; written
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm3, [rdx + 720], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm3, 0x96             ; HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; other text
+    vmovdqu8    [rbp + 128]{k1}, zmm2               ; written
+    vpxorq      xmm3, xmm3, xmm3
+    valignq     zmm3, zmm3, zmm2, 0x06              ; E_K(J_0)
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_176:
+    lea         rdx, [r12 - 128]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rdx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vbroadcasti64x2 zmm6, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vbroadcasti64x2 zmm6, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vbroadcasti64x2 zmm6, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vbroadcasti64x2 zmm6, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vbroadcasti64x2 zmm6, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vbroadcasti64x2 zmm6, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vbroadcasti64x2 zmm6, [rdi + 1424]              ; k_9
+    vaesenc     zmm7, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
+    vaesenclast zmm3, zmm2, zmm3                    ; E_K(J_0)
+    vmovdqu64   zmm2, [r9]                          ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm6, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm7, zmm2                    ; other text
+    vmovdqu64   [rbp], zmm2                         ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 64]                     ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm6, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; other text
+    vmovdqu64   [rbp + 64], zmm2                    ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm2, [rcx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm2, 0x96             ; HI += it
+    vmovdqu8    zmm2{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm4, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; other text
+    vmovdqu8    [rbp + 128]{k1}, zmm2               ; written
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_192:
+    cmp         r12, 0xf1
+    jae         .short_over_240
+    lea         rdx, [r12 - 192]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rdx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_14_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vbroadcasti64x2 zmm6, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vbroadcasti64x2 zmm6, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vbroadcasti64x2 zmm6, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vbroadcasti64x2 zmm6, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vbroadcasti64x2 zmm6, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vbroadcasti64x2 zmm6, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vbroadcasti64x2 zmm6, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vmovdqu64   zmm6, [r9]                          ; text
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
+    vpxorq      zmm6, zmm7, zmm6                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; other text
+    vmovdqu64   [rbp], zmm3                         ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm3, zmm6, zmm3                    ; k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; other text
+    vmovdqu64   [rbp + 64], zmm3                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rcx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
     vmovdqu64   zmm3, [r9 + 128]                    ; text
-    vpxorq      zmm3, zmm2, zmm3                    ; k_Nr + text
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
     vaesenclast zmm3, zmm5, zmm3                    ; other text
     vmovdqu64   [rbp + 128], zmm3                   ; written
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 784], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 784], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm3, 0x96             ; HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rcx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rcx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
     vmovdqu8    zmm3{k1}{z}, [r9 + 192]             ; text, zero-padded
-    vpxorq      zmm2, zmm2, zmm3                    ; k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; other text
-    vmovdqu8    [rbp + 192]{k1}, zmm0               ; written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; C, zero-padded
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm2, zmm0, [rdx + 848], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 848], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 208], 0x01       ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 208], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm2, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; other text
+    vmovdqu8    [rbp + 192]{k1}, zmm2               ; written
+    vpxorq      xmm3, xmm3, xmm3
+    valignq     zmm3, zmm3, zmm2, 0x06              ; E_K(J_0)
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 848], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 848], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_240:
+    lea         rdx, [r12 - 192]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rdx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_14]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; round 2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; round 5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; round 6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vbroadcasti64x2 zmm7, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; round 7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vbroadcasti64x2 zmm7, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; round 8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vbroadcasti64x2 zmm7, [rdi + 1424]              ; k_9
+    vaesenc     zmm8, zmm3, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; round 9
+    vaesenc     zmm2, zmm2, zmm7                    ; round 9
+    vbroadcasti64x2 zmm3, [rdi + 1440]              ; k_10
+    vaesenclast zmm3, zmm2, zmm3                    ; E_K(J_0)
+    vmovdqu64   zmm2, [r9]                          ; text
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm8, zmm2                    ; other text
+    vmovdqu64   [rbp], zmm2                         ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm2, [rcx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm2, [rcx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm2, [rcx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm8, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 64]                     ; text
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm7, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm4, zmm2                    ; other text
+    vmovdqu64   [rbp + 64], zmm2                    ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm2, [rcx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm2, [rcx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm2, 0x96             ; HI += it
+    vmovdqu64   zmm2, [r9 + 128]                    ; text
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm4, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm5, zmm2                    ; other text
+    vmovdqu64   [rbp + 128], zmm2                   ; written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm2, [rcx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    vmovdqu8    zmm2{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm2, zmm4, zmm2                    ; k_Nr + text
+    vaesenclast zmm2, zmm6, zmm2                    ; other text
+    vmovdqu8    [rbp + 192]{k1}, zmm2               ; written
+    vmovdqu8    zmm2{k1}{z}, zmm2                   ; C, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm2, [rcx + 848], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm2, [rcx + 848], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm2, [rcx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm2, zmm2, [rcx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm2, 0x96             ; HI += it
+    jmp         .short_reduce
 .short_reduce:
-    vpclmulqdq  zmm0, zmm11, zmm7, 0x10             ; LO0·Q'
-    vpshufd     zmm2, zmm11, 0x4e                   ; (LO1, LO0)
-    vpternlogq  zmm2, zmm12, zmm0, 0x96             ; RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm2, 0x01                  ; upper lanes
-    vpxorq      ymm0, ymm2, ymm0                    ; add up the lanes
-    vextracti64x2 xmm2, ymm0, 0x01                  ; upper lanes
-    vpxorq      xmm0, xmm0, xmm2                    ; add up the lanes
-    vpshufb     xmm0, xmm0, xmm6                    ; as in memory
-    vpxorq      xmm0, xmm0, xmm1                    ; the tag
-    vmovdqu64   [rax], xmm0                         ; tag
+    vpclmulqdq  zmm1, zmm10, zmm1, 0x10             ; LO0·Q'
+    vpshufd     zmm2, zmm10, 0x4e                   ; (LO1, LO0)
+    vpternlogq  zmm2, zmm11, zmm1, 0x96             ; RES = fold(LO) + HI
+    vpshufb     zmm0, zmm2, zmm0                    ; as in memory
+    vextracti64x4 ymm1, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm1, ymm0, ymm1                    ; add up the lanes
+    vextracti64x2 xmm0, ymm1, 0x01                  ; upper lanes
+    vpternlogq  xmm1, xmm0, xmm3, 0x96              ; the tag
+    vmovdqu64   [rax], xmm1                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
     add         rsp, 0x40                           ; frame
@@ -2264,13 +2439,250 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     pop         rbx                                 ; callee-saved
     ret
 .long:
-    vpshufb     zmm0, zmm1, zmm6                    ; counter, last word first
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vporq       zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_first_numbers]  ; IV || 1
+    jmp         .begun
+.other:
+    vmovdqu64   xmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   xmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vpxorq      xmm4, xmm4, xmm4
+    mov         r10, rdx
+    cmp         r10, 0x10
+    jb          .iv_short
+.iv_whole:
+    vmovdqu64   xmm5, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm3                    ; C
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
+    sub         r10, 0x10
+    cmp         r10, 0x10
+    jae         .iv_whole
+.iv_after_whole:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r10, 0x00
+    je          .iv_lengths
+.iv_short:
+    mov         r11, -1
+    bzhi        r11, r11, r10
+    kmovq       k1, r11                             ; one bit a byte that is left
+    vmovdqu8    xmm5{k1}{z}, [rsi]                  ; C_last, zero-padded
+    vpshufb     xmm5, xmm5, xmm3                    ; C_last
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+.iv_lengths:
+    shl         rdx, 0x03                           ; bits
+    vmovq       xmm5, rdx
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm2, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm2, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm2, xmm4, xmm3                    ; J_0
+    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
+    cmp         r8, 0x11
+    jae         .iv_more
+    mov         rdx, -1
+    bzhi        rdx, rdx, r8
+    kmovq       k1, rdx                             ; one bit a byte that is left
+    vmovdqu8    xmm4{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm4, xmm3                    ; AAD
+    jmp         .iv_text
+.iv_more:
+    mov         rdx, r8
+    sub         rdx, 0x01
+    and         rdx, 0x0f
+    add         rdx, 0x01                           ; bytes of the last block
+    mov         rbx, r8
+    sub         rbx, rdx                            ; bytes before it
+    lea         rsi, [rcx + rbx]                    ; the last block
+    vpxorq      xmm4, xmm4, xmm4
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 512
+    jb          .iv_aad_tail
+.iv_aad_groups:
+.iv_aad_group:
+    vmovdqu64   zmm5, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C3·H^6: C
+    vpclmulqdq  zmm15, zmm5, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm16, zmm5, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm6, zmm5, [rdi + 192], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm7, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C4·H^5: C
+    vpclmulqdq  zmm8, zmm7, [rdi + 896], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rdi + 896], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  zmm10, zmm7, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vmovdqu64   zmm11, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; C5·H^4: C
+    vpclmulqdq  zmm12, zmm11, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm13, zmm11, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm14, zmm11, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm11, zmm11, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm15, zmm6, zmm8, 0x96             ; C5·H^4: LO += it
+    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C5·H^4: HI += it
+    vmovdqu64   zmm5, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C6·H^3: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
+    vpclmulqdq  zmm8, zmm5, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  zmm9, zmm5, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C6·H^3: LO += it
+    vpternlogq  zmm16, zmm7, zmm13, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm7, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm10, zmm7, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm12, zmm7, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm13, zmm7, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpternlogq  zmm15, zmm14, zmm6, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm16, zmm11, zmm8, 0x96            ; C7·H^2: HI += it
+    vmovdqu64   zmm6, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm8, zmm6, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpclmulqdq  zmm11, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vpclmulqdq  zmm14, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C8·H^1: LO += it
+    vpternlogq  zmm16, zmm5, zmm12, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm5, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm9, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  zmm10, zmm5, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  zmm12, zmm5, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpternlogq  zmm15, zmm13, zmm8, 0x96            ; C2·H^7: LO += it
+    vpternlogq  zmm16, zmm7, zmm11, 0x96            ; C2·H^7: HI += it
+    vmovdqu64   zmm7, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^8: C
+    vpxorq      zmm4, zmm7, zmm4                    ; C1·H^8: A = X + C
+    vpclmulqdq  zmm7, zmm4, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  zmm11, zmm4, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpternlogq  zmm15, zmm14, zmm9, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm16, zmm6, zmm10, 0x96            ; C1·H^8: HI += it
+    vpternlogq  zmm15, zmm12, zmm7, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm5, zmm15, zmm11                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm6, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm5, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; reduce: + HI
+    vpxorq      zmm4, zmm6, zmm16                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm5, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm4, ymm4, ymm5                    ; reduce: add up the lanes
+    vextracti64x2 xmm5, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm5                    ; reduce: add up the lanes
+    add         rcx, 512                            ; next group
+    sub         rbx, 512
+    cmp         rbx, 512
+    jae         .iv_aad_group
+.iv_aad_after_group:
+.iv_aad_tail:
+    cmp         rbx, 0x00
+    je          .iv_aad_absorbed
+    lea         r10, [rbx + 15]
+    and         r10, -16
+    lea         r11, [rdi + 576]
+    sub         r11, r10                            ; H^m
+    cmp         rbx, 0x40
+    jae         .iv_aad_first
+    vpxorq      xmm9, xmm9, xmm9
+    vpxorq      xmm10, xmm10, xmm10
+    jmp         .iv_aad_rest
+.iv_aad_first:
+    vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^m: C
+    vpxorq      zmm4, zmm5, zmm4                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm5, zmm4, [r11 + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r11 + 640], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r11], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm9, zmm5, zmm7                    ; C·H^m: LO += it
+    vpxorq      zmm10, zmm6, zmm4                   ; C·H^m: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^m: X counts once
+    add         r11, 0x40                           ; the next powers
+    add         rcx, 0x40                           ; the next blocks
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
+    jb          .iv_aad_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+.iv_aad_block:
+    vmovdqu64   zmm5, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm6, zmm5, [r11 + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm7, zmm5, [r11 + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm8, zmm5, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm5, zmm5, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm9, zmm6, zmm8, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm10, zmm7, zmm5, 0x96             ; C·H^i: HI += it
+    add         r11, 0x40                           ; the next powers
+    add         rcx, 0x40                           ; the next blocks
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
+    jae         .iv_aad_block
+.iv_aad_after_block:
+    cmp         rbx, 0x00
+    je          .iv_aad_reduce
+.iv_aad_rest:
+    mov         r10, -1
+    bzhi        r10, r10, rbx
+    kmovq       k1, r10                             ; one bit a byte that is left
+    vmovdqu8    zmm5{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm5, zmm4, [r11 + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [r11 + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [r11], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [r11], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm10, zmm6, zmm4, 0x96             ; C·H^i: HI += it
+.iv_aad_reduce:
+    vpclmulqdq  zmm4, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm5, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm5, zmm10, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm4, ymm5, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm5, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm5                    ; reduce: add up the lanes
+.iv_aad_absorbed:
+    mov         rcx, -1
+    bzhi        rcx, rcx, rdx
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    xmm5{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm5, xmm3                    ; AAD
+    vpxorq      xmm3, xmm4, xmm3                    ; S = X + the last block
+.iv_text:
+.begun:
+    vpshufb     zmm4, zmm2, zmm0                    ; counter, last word first
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         rsi, r12
-    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 1280]              ; k_0
+    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_2
+    vbroadcasti64x2 zmm8, [rdi + 1328]              ; k_3
     vbroadcasti64x2 zmm9, [rdi + 1344]              ; k_4
     vbroadcasti64x2 zmm10, [rdi + 1360]             ; k_5
     vbroadcasti64x2 zmm11, [rdi + 1376]             ; k_6
@@ -2278,8 +2690,6 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vbroadcasti64x2 zmm13, [rdi + 1408]             ; k_8
     vbroadcasti64x2 zmm14, [rdi + 1424]             ; k_9
     vbroadcasti64x2 zmm15, [rdi + 1440]             ; k_10
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 513
     jae         .groups
     shl         r12, 0x03                           ; bits
@@ -2287,45 +2697,45 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     shl         r8, 0x03                            ; bits
     vmovq       xmm17, r8
     vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 257
     jae         .alone_over_4
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x81
     jae         .alone_over_2
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x41
     jae         .alone_over_1
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x01
     jae         .alone_over_0
     lea         rcx, [rsi + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm17, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpternlogq  xmm17, xmm1, xmm2, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm3, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm1, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpxorq      xmm2, xmm17, xmm1                   ; S: LO += it
-    vaesenclast zmm1, zmm0, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm0, xmm3, xmm0                    ; S: HI += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      xmm5, xmm17, xmm4                   ; S: LO += it
+    vaesenclast zmm4, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_over_0:
     lea         rcx, [rsi + 15]
@@ -2336,52 +2746,52 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9]                  ; text, zero-padded
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpternlogq  xmm18, xmm2, xmm3, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpternlogq  xmm4, xmm2, xmm3, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm2, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm18, xmm2                   ; S: LO += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  xmm1, xmm8, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm7, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  xmm7, xmm5, xmm6, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm5, xmm18, xmm5                   ; S: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
     vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm0, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vmovdqu8    [rbp]{k1}, zmm3                     ; AES: written
-    vpxorq      xmm0, xmm4, xmm1                    ; S: HI += it
-    vmovdqu8    zmm1{k1}{z}, zmm3                   ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_reduce
 .alone_over_1:
     lea         rcx, [rsi + 15]
@@ -2393,77 +2803,76 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 64]             ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm19, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpternlogq  xmm20, xmm19, xmm3, 0x96            ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm5, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpternlogq  xmm20, xmm19, xmm6, 0x96            ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm3, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm6, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm8, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm3, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpternlogq  xmm5, xmm3, xmm4, 0x96              ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  xmm8, xmm6, xmm7, 0x96              ; S: HI += it
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm3, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm20, xmm3                   ; S: LO += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  xmm3, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm5, xmm3                    ; S: HI += it
-    vmovdqu8    [rbp + 64]{k1}, zmm4                ; AES: written
-    vmovdqu8    zmm3{k1}{z}, zmm4                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm6, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm5, xmm20, xmm6                   ; S: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rbp], zmm6                         ; AES: written
+    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm8, xmm2                    ; S: HI += it
+    vmovdqu8    [rbp + 64]{k1}, zmm3                ; AES: written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm8, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_reduce
 .alone_over_2:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0xc1
     jae         .alone_over_3
     lea         rcx, [rsi + 15]
@@ -2475,96 +2884,97 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 128]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
     vpternlogq  xmm21, xmm20, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm5, xmm8, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm8, xmm3, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpternlogq  xmm18, xmm4, xmm5, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpternlogq  xmm18, xmm7, xmm8, 0x96             ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm21, xmm4                   ; S: LO += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpclmulqdq  xmm4, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm7, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm5, xmm21, xmm7                   ; S: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm7                         ; AES: written
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm5, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
-    vpxorq      xmm0, xmm18, xmm4                   ; S: HI += it
-    vmovdqu8    [rbp + 128]{k1}, zmm5               ; AES: written
-    vmovdqu8    zmm4{k1}{z}, zmm5                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpxorq      xmm2, xmm18, xmm2                   ; S: HI += it
+    vmovdqu8    [rbp + 128]{k1}, zmm4               ; AES: written
+    vmovdqu8    zmm4{k1}{z}, zmm4                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm9, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm8, zmm3, [rdx + 128], 0x01       ; C3: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_over_3:
     lea         rcx, [rsi + 15]
@@ -2576,123 +2986,124 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 192]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm21, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
-    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
     vpternlogq  xmm22, xmm21, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm8, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm9, xmm8, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm9, xmm3, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpternlogq  xmm18, xmm8, xmm9, 0x96             ; S: HI += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm18, xmm5, xmm9, 0x96             ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm5, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm2, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm8, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm10, zmm0, zmm14                  ; AES: round 9
-    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm22, xmm5                   ; S: LO += it
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm9, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm5, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vpxorq      xmm0, xmm18, xmm5                   ; S: HI += it
-    vaesenclast zmm5, zmm10, zmm8                   ; AES: last round: the other text
-    vmovdqu8    [rbp + 192]{k1}, zmm5               ; AES: written
-    vmovdqu8    zmm5{k1}{z}, zmm5                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm5, zmm6                    ; C
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm5, xmm22, xmm8                   ; S: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm9, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm8                         ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm9, zmm15, zmm17                  ; AES: k_Nr + text
+    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
+    vaesenclast zmm3, zmm4, zmm9                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 192]{k1}, zmm3               ; AES: written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm10, zmm4, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm4, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_reduce
 .alone_over_4:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 385
     jae         .alone_over_6
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 321
     jae         .alone_over_5
     lea         rcx, [rsi + 15]
@@ -2704,140 +3115,141 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 256]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm22, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
-    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 2
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 2
     vpternlogq  xmm23, xmm22, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vaesenc     zmm18, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
+    vaesenc     zmm18, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm19, xmm9, xmm10, 0x96            ; S: HI += it
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpternlogq  xmm19, xmm9, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm9, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm10, zmm2, zmm14                  ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm9, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm10, zmm5, zmm14                  ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm11, zmm0, zmm14                  ; AES: round 9
-    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm23, xmm9                   ; S: LO += it
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm10, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
-    vpxorq      xmm0, xmm19, xmm0                   ; S: HI += it
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm5, xmm23, xmm9                   ; S: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm9, zmm10, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm9                         ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpxorq      zmm7, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
+    vpxorq      xmm2, xmm19, xmm2                   ; S: HI += it
     vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
-    vmovdqu8    [rbp + 256]{k1}, zmm8               ; AES: written
-    vmovdqu8    zmm8{k1}{z}, zmm8                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm9, zmm11, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm10, zmm3, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 256]{k1}, zmm4               ; AES: written
+    vmovdqu8    zmm4{k1}{z}, zmm4                   ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm6, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm6, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm6, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm6, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm10, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
+    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm6                    ; C
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_over_5:
     lea         rcx, [rsi + 15]
@@ -2849,165 +3261,164 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 320]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm23, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm19, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
-    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 2
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm19, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 2
     vpternlogq  xmm24, xmm23, xmm19, 0x96           ; S: LO += it
-    vaesenc     zmm19, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vaesenc     zmm18, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
+    vaesenc     zmm19, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
+    vaesenc     zmm18, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
     vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpternlogq  xmm20, xmm9, xmm10, 0x96            ; S: HI += it
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpternlogq  xmm20, xmm9, xmm10, 0x96            ; S: HI += it
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm10, xmm8, [rdx - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm11, zmm2, zmm14                  ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm10, xmm3, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm11, zmm5, zmm14                  ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vaesenc     zmm12, zmm0, zmm14                  ; AES: round 9
-    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm24, xmm10                  ; S: LO += it
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm11, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm5, xmm24, xmm10                  ; S: LO += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm10, zmm11, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm10                        ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm3                   ; AES: written
+    vpxorq      zmm7, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm7                   ; AES: written
     vpxorq      zmm8, zmm15, [r9 + 256]             ; AES: k_Nr + text
     vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm8                   ; AES: written
-    vpxorq      xmm0, xmm20, xmm0                   ; S: HI += it
+    vpxorq      xmm2, xmm20, xmm2                   ; S: HI += it
     vpxorq      zmm9, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
-    vmovdqu8    [rbp + 320]{k1}, zmm9               ; AES: written
-    vmovdqu8    zmm9{k1}{z}, zmm9                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm10, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
-    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm12, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm10, zmm12, 0x96            ; C2: LO += it
-    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm10, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 320]{k1}, zmm4               ; AES: written
+    vmovdqu8    zmm4{k1}{z}, zmm4                   ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm6, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm11, zmm6, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm6, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm9, zmm12, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm11, zmm6, 0x96             ; C2: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
     vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm10, zmm3, 0x96             ; C3: HI += it
-    vpshufb     zmm3, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm10, zmm3, [rdx + 192], 0x01      ; C4: A1·B0
+    vpternlogq  zmm5, zmm6, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm9, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm4, zmm10, 0x96             ; C4: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm9, zmm6                    ; C
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C6: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm10, zmm0                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_reduce
 .alone_over_6:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 449
     jae         .alone_over_7
     lea         rcx, [rsi + 15]
@@ -3019,184 +3430,184 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 384]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
     vpclmulqdq  xmm25, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm24, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm20, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 2
     vpternlogq  xmm25, xmm24, xmm20, 0x96           ; S: LO += it
-    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
+    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 3
     vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
     vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
     vaesenc     zmm19, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
     vaesenc     zmm18, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpternlogq  xmm21, xmm9, xmm10, 0x96            ; S: HI += it
     vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
     vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  xmm11, xmm8, [rdx - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm12, zmm2, zmm14                  ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm11, xmm3, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vaesenc     zmm13, zmm0, zmm14                  ; AES: round 9
-    vpxorq      xmm2, xmm25, xmm11                  ; S: LO += it
-    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm12, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm0                    ; AES: last round: the other text
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpxorq      xmm5, xmm25, xmm11                  ; S: LO += it
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm11, zmm12, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm11                        ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm8                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm9, zmm9, zmm2                    ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm9                   ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm0                  ; AES: last round: the other text
-    vpxorq      xmm0, xmm21, xmm8                   ; S: HI += it
+    vpxorq      zmm2, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm2                  ; AES: last round: the other text
+    vpxorq      xmm2, xmm21, xmm3                   ; S: HI += it
     vmovdqu64   [rbp + 320], zmm10                  ; AES: written
-    vpxorq      zmm8, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm8, zmm13, zmm8                   ; AES: last round: the other text
-    vmovdqu8    [rbp + 384]{k1}, zmm8               ; AES: written
-    vmovdqu8    zmm8{k1}{z}, zmm8                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
-    vpclmulqdq  zmm12, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm13, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm11, zmm13, 0x96            ; C2: LO += it
-    vpternlogq  zmm0, zmm12, zmm3, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm11, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
-    vpclmulqdq  zmm12, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm12, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C3: HI += it
-    vpshufb     zmm3, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdx + 192], 0x01      ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm4, zmm11, 0x96             ; C4: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm9, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm10, zmm6                   ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C6: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm8, zmm6                    ; C
+    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vmovdqu8    [rbp + 384]{k1}, zmm3               ; AES: written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm12, zmm4, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm13, zmm4, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm13, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm12, zmm4, 0x96             ; C2: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm12, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm12, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
+    vpshufb     zmm4, zmm10, zmm0                   ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C7: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C7: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C7: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C7: HI += it
+    vpshufb     zmm3, zmm11, zmm0                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .alone_reduce
 .alone_over_7:
     lea         rcx, [rsi + 15]
@@ -3208,136 +3619,136 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 448]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpclmulqdq  xmm26, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm25, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm20, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
     vpternlogq  xmm26, xmm25, xmm20, 0x96           ; S: LO += it
-    vaesenc     zmm20, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm22, zmm24, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
+    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm22, zmm8                  ; AES: round 3
     vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
     vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
     vaesenc     zmm19, zmm20, zmm9                  ; AES: round 4
     vaesenc     zmm20, zmm21, zmm9                  ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm9, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
     vaesenc     zmm18, zmm19, zmm10                 ; AES: round 5
     vaesenc     zmm19, zmm20, zmm10                 ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm10, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm10, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpternlogq  xmm22, xmm9, xmm10, 0x96            ; S: HI += it
     vaesenc     zmm9, zmm16, zmm12                  ; AES: round 7
     vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
     vaesenc     zmm11, zmm19, zmm12                 ; AES: round 7
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  xmm12, xmm8, [rdx - 16], 0x01       ; S: A1·B0
+    vpclmulqdq  xmm12, xmm3, [rdx - 16], 0x01       ; S: A1·B0
     vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm13, zmm2, zmm14                  ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm13, zmm5, zmm14                  ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
     vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vaesenc     zmm14, zmm0, zmm14                  ; AES: round 9
-    vpxorq      xmm2, xmm26, xmm12                  ; S: LO += it
-    vaesenclast zmm0, zmm1, zmm15                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm0                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm13, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm3                    ; AES: written
-    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vmovdqu64   [rbp + 128], zmm4                   ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm5                   ; AES: written
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpxorq      xmm5, xmm26, xmm12                  ; S: LO += it
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm12, zmm13, zmm2                  ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm12                        ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm6                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vmovdqu64   [rbp + 128], zmm7                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm3                   ; AES: written
     vpxorq      zmm8, zmm15, [r9 + 256]             ; AES: k_Nr + text
     vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm8                   ; AES: written
@@ -3345,78 +3756,78 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
     vmovdqu64   [rbp + 320], zmm9                   ; AES: written
     vpxorq      zmm10, zmm15, [r9 + 384]            ; AES: k_Nr + text
-    vpxorq      xmm0, xmm22, xmm0                   ; S: HI += it
+    vpxorq      xmm2, xmm22, xmm2                   ; S: HI += it
     vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
     vmovdqu64   [rbp + 384], zmm10                  ; AES: written
     vpxorq      zmm11, zmm15, zmm17                 ; AES: k_Nr + text
-    vaesenclast zmm11, zmm14, zmm11                 ; AES: last round: the other text
-    vmovdqu8    [rbp + 448]{k1}, zmm11              ; AES: written
-    vmovdqu8    zmm11{k1}{z}, zmm11                 ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm12, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
-    vpclmulqdq  zmm13, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm14, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm12, zmm14, 0x96            ; C2: LO += it
-    vpternlogq  zmm0, zmm13, zmm3, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm12, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
-    vpclmulqdq  zmm13, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm13, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm12, zmm3, 0x96             ; C3: HI += it
-    vpshufb     zmm3, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm12, zmm3, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vmovdqu8    [rbp + 448]{k1}, zmm4               ; AES: written
+    vmovdqu8    zmm4{k1}{z}, zmm4                   ; AES: C, zero-padded
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm11, zmm6, [rdx + 704], 0x00      ; C2: A0·K0
+    vpclmulqdq  zmm13, zmm6, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm14, zmm6, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm11, zmm14, 0x96            ; C2: LO += it
+    vpternlogq  zmm2, zmm13, zmm6, 0x96             ; C2: HI += it
+    vpshufb     zmm6, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm6, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm11, zmm6, [rdx + 768], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm13, zmm6, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm7, zmm13, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm11, zmm6, 0x96             ; C3: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm11, zmm3, [rdx + 192], 0x01      ; C4: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm4, zmm12, 0x96             ; C4: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm8, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpternlogq  zmm5, zmm6, zmm11, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
     vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm9, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
     vpclmulqdq  zmm8, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm10, zmm6                   ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm10, zmm0                   ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
     vpclmulqdq  zmm8, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C7: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C7: HI += it
-    vpshufb     zmm3, zmm11, zmm6                   ; C
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C7: HI += it
+    vpshufb     zmm3, zmm4, zmm0                    ; C
     vpclmulqdq  zmm4, zmm3, [rdx + 1088], 0x00      ; C8: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 1088], 0x10      ; C8: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 448], 0x01       ; C8: A1·B0
+    vpclmulqdq  zmm6, zmm3, [rdx + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 448], 0x01       ; C8: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdx + 448], 0x11       ; C8: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C8: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C8: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C8: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C8: HI += it
+    vpshufb     zmm3, zmm12, zmm0                   ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm2, zmm7, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
     jmp         .tagged
@@ -3424,73 +3835,73 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm16, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
     vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
     vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    vpshufb     zmm19, zmm0, zmm6                   ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm8, [rdi + 1200], 0x00     ; A0·K0
-    vpaddd      zmm24, zmm0, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
-    vpaddd      zmm25, zmm0, zmm18                  ; AES: 20 blocks ahead
-    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
-    vpaddd      zmm26, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm27, zmm27, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm28, xmm8, [rdi + 560], 0x01      ; A1·B0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm3, [rdi + 1200], 0x00     ; A0·K0
+    vpaddd      zmm24, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm4, zmm18                  ; AES: 20 blocks ahead
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm28, xmm3, [rdi + 560], 0x01      ; A1·B0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
     vpxorq      xmm23, xmm23, xmm28                 ; LO += it
-    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
-    vaesenc     zmm27, zmm27, zmm3                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 2
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpclmulqdq  xmm29, xmm8, [rdi + 1200], 0x10     ; A0·K1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
-    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 3
-    vaesenc     zmm27, zmm27, zmm5                  ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
+    vaesenc     zmm27, zmm27, zmm6                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
+    vaesenc     zmm27, zmm27, zmm7                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpclmulqdq  xmm29, xmm3, [rdi + 1200], 0x10     ; A0·K1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
+    vaesenc     zmm26, zmm26, zmm8                  ; AES: round 3
+    vaesenc     zmm27, zmm27, zmm8                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpclmulqdq  xmm8, xmm8, [rdi + 560], 0x11       ; A1·B1
+    vpclmulqdq  xmm3, xmm3, [rdi + 560], 0x11       ; A1·B1
     vaesenc     zmm26, zmm26, zmm9                  ; AES: round 4
     vaesenc     zmm27, zmm27, zmm9                  ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
@@ -3499,7 +3910,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
     vaesenc     zmm26, zmm26, zmm10                 ; AES: round 5
     vaesenc     zmm27, zmm27, zmm10                 ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
     vpshufd     xmm28, xmm23, 0x4e                  ; (LO1, LO0)
@@ -3509,135 +3920,137 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
     vaesenc     zmm26, zmm26, zmm11                 ; AES: round 6
     vaesenc     zmm27, zmm27, zmm11                 ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
     vaesenc     zmm19, zmm19, zmm12                 ; AES: round 7
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vpternlogq  xmm29, xmm8, xmm28, 0x96            ; + HI
-    vaesenc     zmm8, zmm26, zmm12                  ; AES: round 7
+    vpternlogq  xmm29, xmm3, xmm28, 0x96            ; + HI
+    vaesenc     zmm3, zmm26, zmm12                  ; AES: round 7
     vaesenc     zmm26, zmm27, zmm12                 ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
     vaesenc     zmm19, zmm19, zmm13                 ; AES: round 8
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
     vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
     vaesenc     zmm26, zmm26, zmm13                 ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vaesenc     zmm19, zmm19, zmm14                 ; AES: round 9
-    vpclmulqdq  xmm23, xmm23, xmm7, 0x10            ; LO0·Q'
+    vpclmulqdq  xmm23, xmm23, xmm1, 0x10            ; LO0·Q'
     vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
     vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
     vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
     vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
     vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
     vaesenc     zmm26, zmm26, zmm14                 ; AES: round 9
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm19, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm19, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
     vpxorq      xmm19, xmm23, xmm29                 ; RES = fold(LO) + HI
-    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 64], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 192], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm24, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 256], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm25, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 320], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 384], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm26, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 448], zmm1                   ; AES: written
+    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 192], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 256], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 320], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rbp + 384], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm26, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     sub         rsi, 512
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 513
     jb          .rest
 .group:
-    vpshufb     zmm1, zmm0, zmm6                    ; AES: counter block
-    vpaddd      zmm8, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm8, zmm8, zmm6                    ; AES: counter block
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm21, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, zmm18                  ; AES: 20 blocks ahead
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
-    vpaddd      zmm25, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm8, zmm8, zmm2                    ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
+    vpaddd      zmm3, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm3, zmm3, zmm0                    ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, zmm18                  ; AES: 20 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm3, zmm3, zmm5                    ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
     vmovdqu64   zmm26, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpshufb     zmm26, zmm26, zmm6                  ; C3·H^6: C
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpshufb     zmm26, zmm26, zmm0                  ; C3·H^6: C
+    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
     vmovdqu64   zmm27, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm8, zmm8, zmm3                    ; AES: round 1
-    vpshufb     zmm27, zmm27, zmm6                  ; C4·H^5: C
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
+    vpshufb     zmm27, zmm27, zmm0                  ; C4·H^5: C
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vpclmulqdq  zmm30, zmm26, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
     vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
     vpclmulqdq  zmm29, zmm27, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C5·H^4: LO += it
-    vaesenc     zmm8, zmm8, zmm4                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
     vpclmulqdq  zmm31, zmm26, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
     vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
     vpclmulqdq  zmm28, zmm27, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C5·H^4: HI += it
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
     vmovdqu64   zmm26, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm6                  ; C5·H^4: C
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpshufb     zmm26, zmm26, zmm0                  ; C5·H^4: C
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vpclmulqdq  zmm28, zmm27, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
     vpclmulqdq  zmm29, zmm26, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
     vpclmulqdq  zmm27, zmm27, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
     vpclmulqdq  zmm28, zmm26, [rdi + 960], 0x10     ; C5·H^4: A0·K1
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
@@ -3647,9 +4060,9 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm27, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm9                  ; AES: round 4
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vpshufb     zmm27, zmm27, zmm6                  ; C6·H^3: C
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vpshufb     zmm27, zmm27, zmm0                  ; C6·H^3: C
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
     vpclmulqdq  zmm28, zmm26, [rdi + 320], 0x01     ; C5·H^4: A1·B0
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
@@ -3661,21 +4074,21 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5·H^4: A1·B1
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
     vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C7·H^2: HI += it
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
     vaesenc     zmm21, zmm21, zmm11                 ; AES: round 6
     vmovdqu64   zmm26, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vpshufb     zmm26, zmm26, zmm6                  ; C7·H^2: C
+    vpshufb     zmm26, zmm26, zmm0                  ; C7·H^2: C
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
     vaesenc     zmm24, zmm24, zmm11                 ; AES: round 6
     vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C6·H^3: A1·B0
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
     vpclmulqdq  zmm29, zmm26, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C8·H^1: LO += it
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
@@ -3686,11 +4099,11 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm24, zmm24, zmm12                 ; AES: round 7
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: HI += it
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
     vmovdqu64   zmm27, [rbp + 448]                  ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
-    vpshufb     zmm27, zmm27, zmm6                  ; C8·H^1: C
+    vpshufb     zmm27, zmm27, zmm0                  ; C8·H^1: C
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
     vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
@@ -3699,9 +4112,9 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^7: LO += it
     vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
     vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
     vpclmulqdq  zmm28, zmm27, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
     vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
@@ -3711,57 +4124,57 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     vmovdqu64   zmm26, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
     vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
-    vpshufb     zmm26, zmm26, zmm6                  ; C2·H^7: C
+    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^7: C
     vpxorq      zmm28, zmm15, [r9]                  ; AES: k_Nr + text
     vpclmulqdq  zmm29, zmm27, [rdi + 512], 0x01     ; C8·H^1: A1·B0
-    vaesenclast zmm1, zmm1, zmm28                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm26, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenclast zmm2, zmm2, zmm28                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 512], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm26, [rdi + 768], 0x00      ; C2·H^7: A0·K0
     vpxorq      zmm28, zmm15, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm28                   ; AES: last round: the other text
-    vpternlogq  zmm30, zmm29, zmm1, 0x96            ; C1·H^8: LO += it
-    vmovdqu64   [rbp + 576], zmm8                   ; AES: written
-    vpclmulqdq  zmm1, zmm27, [rdi + 512], 0x11      ; C8·H^1: A1·B1
-    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm20, zmm8                   ; AES: last round: the other text
+    vaesenclast zmm3, zmm3, zmm28                   ; AES: last round: the other text
+    vpternlogq  zmm30, zmm29, zmm2, 0x96            ; C1·H^8: LO += it
+    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
+    vpclmulqdq  zmm2, zmm27, [rdi + 512], 0x11      ; C8·H^1: A1·B1
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
     vpclmulqdq  zmm20, zmm26, [rdi + 768], 0x10     ; C2·H^7: A0·K1
-    vmovdqu64   [rbp + 640], zmm8                   ; AES: written
-    vpxorq      zmm8, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpternlogq  zmm31, zmm1, zmm20, 0x96            ; C1·H^8: HI += it
-    vaesenclast zmm1, zmm21, zmm8                   ; AES: last round: the other text
-    vmovdqu64   zmm8, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vmovdqu64   [rbp + 704], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpshufb     zmm8, zmm8, zmm6                    ; C1·H^8: C
-    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 768], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm8, zmm19                   ; C1·H^8: A = X + C
-    vpxorq      zmm8, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vmovdqu64   [rbp + 640], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpternlogq  zmm31, zmm2, zmm20, 0x96            ; C1·H^8: HI += it
+    vaesenclast zmm2, zmm21, zmm3                   ; AES: last round: the other text
+    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vmovdqu64   [rbp + 704], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpshufb     zmm3, zmm3, zmm0                    ; C1·H^8: C
+    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 768], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm3, zmm19                   ; C1·H^8: A = X + C
+    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
     vpclmulqdq  zmm19, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
-    vaesenclast zmm8, zmm23, zmm8                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 832], zmm8                   ; AES: written
-    vpclmulqdq  zmm8, zmm1, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 832], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm2, [rdi + 704], 0x00       ; C1·H^8: A0·K0
     vpxorq      zmm20, zmm15, [r9 + 384]            ; AES: k_Nr + text
     vaesenclast zmm20, zmm24, zmm20                 ; AES: last round: the other text
-    vpternlogq  zmm30, zmm19, zmm8, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm30, zmm19, zmm3, 0x96            ; C1·H^8: LO += it
     vmovdqu64   [rbp + 896], zmm20                  ; AES: written
-    vpclmulqdq  zmm8, zmm26, [rdi + 128], 0x11      ; C2·H^7: A1·B1
+    vpclmulqdq  zmm3, zmm26, [rdi + 128], 0x11      ; C2·H^7: A1·B1
     vpxorq      zmm19, zmm15, [r9 + 448]            ; AES: k_Nr + text
     vaesenclast zmm19, zmm25, zmm19                 ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm1, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vpclmulqdq  zmm20, zmm2, [rdi + 704], 0x10      ; C1·H^8: A0·K1
     vmovdqu64   [rbp + 960], zmm19                  ; AES: written
-    vpternlogq  zmm31, zmm8, zmm20, 0x96            ; C1·H^8: HI += it
-    vpclmulqdq  zmm8, zmm1, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm8, zmm30, zmm8                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm19, zmm8, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm31, zmm1, zmm19, 0x96            ; reduce: + HI
-    vpclmulqdq  zmm1, zmm8, zmm7, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm31                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm8, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm8, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm1, xmm8                   ; reduce: add up the lanes
+    vpternlogq  zmm31, zmm3, zmm20, 0x96            ; C1·H^8: HI += it
+    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm3, zmm30, zmm3                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm19, zmm3, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm31, zmm2, zmm19, 0x96            ; reduce: + HI
+    vpclmulqdq  zmm2, zmm3, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm2, zmm2, zmm31                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm2, xmm3                   ; reduce: add up the lanes
     add         r9, 512                             ; next group
     add         rbp, 512
     sub         rsi, 512
@@ -3770,15 +4183,15 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 .after_group:
 .rest:
     shl         r12, 0x03                           ; bits
-    vmovq       xmm1, r12
+    vmovq       xmm2, r12
     shl         r8, 0x03                            ; bits
-    vmovq       xmm8, r8
-    vpunpcklqdq xmm1, xmm1, xmm8                    ; bits of both lengths, bytes reversed
+    vmovq       xmm3, r8
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; bits of both lengths, bytes reversed
     cmp         rsi, 257
     jae         .rest_over_4
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x81
     jae         .rest_over_2
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 0x41
     jae         .rest_over_1
     lea         rcx, [rsi + 15]
@@ -3788,108 +4201,108 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9]                   ; text, zero-padded
+    vmovdqu8    zmm3{k1}{z}, [r9]                   ; text, zero-padded
     vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
+    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
     vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm6                  ; C4·H^5: C
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; C4·H^5: C
     vpclmulqdq  zmm21, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vpclmulqdq  zmm18, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vpclmulqdq  zmm20, zmm17, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpternlogq  zmm21, zmm18, zmm20, 0x96           ; C5·H^4: LO += it
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
     vpclmulqdq  zmm18, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpclmulqdq  zmm2, zmm16, [rdi + 192], 0x11      ; C3·H^6: A1·B1
+    vpclmulqdq  zmm5, zmm16, [rdi + 192], 0x11      ; C3·H^6: A1·B1
     vpclmulqdq  zmm16, zmm17, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpternlogq  zmm18, zmm2, zmm16, 0x96            ; C5·H^4: HI += it
-    vmovdqu64   zmm2, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpshufb     zmm2, zmm2, zmm6                    ; C5·H^4: C
-    vpclmulqdq  zmm3, zmm17, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vpclmulqdq  zmm16, zmm2, [rdi + 960], 0x00      ; C5·H^4: A0·K0
-    vpternlogq  zmm21, zmm3, zmm16, 0x96            ; C6·H^3: LO += it
-    vpclmulqdq  zmm3, zmm17, [rdi + 256], 0x11      ; C4·H^5: A1·B1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm2, [rdi + 960], 0x10       ; C5·H^4: A0·K1
-    vpternlogq  zmm18, zmm3, zmm4, 0x96             ; C6·H^3: HI += it
-    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 320], 0x01       ; C5·H^4: A1·B0
-    vpclmulqdq  zmm16, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpternlogq  zmm21, zmm4, zmm16, 0x96            ; C7·H^2: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm4, zmm3, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
-    vpternlogq  zmm18, zmm2, zmm4, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   zmm2, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpshufb     zmm2, zmm2, zmm6                    ; C7·H^2: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C8·H^1: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm2, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm18, zmm3, zmm4, 0x96             ; C8·H^1: HI += it
-    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
-    vpclmulqdq  zmm4, zmm2, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C2·H^7: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  zmm4, zmm3, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vpternlogq  zmm18, zmm2, zmm4, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm2, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpshufb     zmm2, zmm2, zmm6                    ; C2·H^7: C
-    vpclmulqdq  zmm4, zmm3, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^8: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm2, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vpternlogq  zmm18, zmm3, zmm4, 0x96             ; C1·H^8: HI += it
-    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
-    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm2, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm5, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^8: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpclmulqdq  zmm4, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm18, zmm2, zmm4, 0x96             ; C1·H^8: HI += it
-    vpxorq      zmm2, zmm15, zmm8                   ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm4, zmm21, zmm4                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm5, zmm4, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm18, zmm3, zmm5, 0x96             ; reduce: + HI
-    vaesenclast zmm3, zmm0, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpternlogq  zmm18, zmm5, zmm16, 0x96            ; C5·H^4: HI += it
+    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
+    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpclmulqdq  zmm16, zmm5, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpternlogq  zmm21, zmm6, zmm16, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm6, zmm17, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm5, [rdi + 960], 0x10       ; C5·H^4: A0·K1
+    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C6·H^3: HI += it
+    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
+    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^4: A1·B0
+    vpclmulqdq  zmm16, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpternlogq  zmm21, zmm7, zmm16, 0x96            ; C7·H^2: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm7, zmm6, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   zmm5, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpshufb     zmm5, zmm5, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm7, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C8·H^1: HI += it
+    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm7, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm8, zmm6, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C2·H^7: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm7, zmm6, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm7, zmm6, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  zmm8, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpternlogq  zmm18, zmm6, zmm7, 0x96             ; C1·H^8: HI += it
+    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
+    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm8, zmm6, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm7, zmm6, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm7, zmm21, zmm5                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm5, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm6, zmm7, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm18, zmm5, zmm6, 0x96             ; reduce: + HI
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  xmm4, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm5, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      xmm5, xmm4, xmm5                    ; lengths: LO += it
+    vpclmulqdq  xmm4, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
     vmovdqu8    [rbp + 512]{k1}, zmm3               ; AES: written
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vpclmulqdq  zmm1, zmm4, zmm7, 0x10              ; reduce: LO0·Q'
-    vpxorq      zmm1, zmm1, zmm18                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm4                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm4, xmm2                    ; lengths: HI += it
+    vpclmulqdq  zmm4, zmm7, zmm1, 0x10              ; reduce: LO0·Q'
+    vpxorq      zmm4, zmm4, zmm18                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm6, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm4, ymm4, ymm6                    ; reduce: add up the lanes
     vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
-    vextracti64x2 xmm4, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm1, xmm4                   ; reduce: add up the lanes
-    vpshufb     zmm1, zmm3, zmm6                    ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vextracti64x2 xmm6, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm4, xmm6                   ; reduce: add up the lanes
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_reduce
 .rest_over_1:
     lea         rcx, [rsi + 15]
@@ -3900,130 +4313,131 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vmovdqu8    zmm3{k1}{z}, [r9 + 64]              ; text, zero-padded
     vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm17, zmm0, zmm6                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
+    vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
     vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm18, zmm18, zmm6                  ; C4·H^5: C
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; C4·H^5: C
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  zmm22, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vpclmulqdq  zmm20, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
     vpclmulqdq  zmm21, zmm18, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpternlogq  zmm22, zmm20, zmm21, 0x96           ; C5·H^4: LO += it
     vpclmulqdq  zmm21, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
     vpclmulqdq  zmm20, zmm18, [rdi + 896], 0x10     ; C4·H^5: A0·K1
     vpternlogq  zmm21, zmm16, zmm20, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vmovdqu64   zmm2, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm6                    ; C5·H^4: C
-    vaesenc     zmm16, zmm17, zmm3                  ; AES: round 1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vmovdqu64   zmm5, [rbp + 256]                   ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
+    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 1
     vpclmulqdq  zmm17, zmm18, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpclmulqdq  zmm20, zmm2, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vpclmulqdq  zmm20, zmm5, [rdi + 960], 0x00      ; C5·H^4: A0·K0
     vpternlogq  zmm22, zmm17, zmm20, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm18, [rdi + 256], 0x11      ; C4·H^5: A1·B1
-    vpclmulqdq  zmm17, zmm2, [rdi + 960], 0x10      ; C5·H^4: A0·K1
-    vpternlogq  zmm21, zmm3, zmm17, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm6, zmm18, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vpclmulqdq  zmm17, zmm5, [rdi + 960], 0x10      ; C5·H^4: A0·K1
+    vpternlogq  zmm21, zmm6, zmm17, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
     vmovdqu64   zmm16, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm6                  ; C6·H^3: C
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm2, [rdi + 320], 0x01       ; C5·H^4: A1·B0
+    vpshufb     zmm16, zmm16, zmm0                  ; C6·H^3: C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm5, [rdi + 320], 0x01       ; C5·H^4: A1·B0
     vpclmulqdq  zmm17, zmm16, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vpternlogq  zmm22, zmm4, zmm17, 0x96            ; C7·H^2: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm4, zmm16, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vpternlogq  zmm21, zmm2, zmm4, 0x96             ; C7·H^2: HI += it
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vmovdqu64   zmm2, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm6                    ; C7·H^2: C
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm16, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
-    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C8·H^1: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm16, [rdi + 384], 0x11      ; C6·H^3: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vmovdqu64   zmm4, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm6                    ; C8·H^1: C
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm2, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm9, zmm4, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
-    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C2·H^7: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  zmm5, zmm4, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpternlogq  zmm21, zmm2, zmm5, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm2, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm6                    ; C2·H^7: C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x00       ; C2·H^7: A0·K0
-    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C1·H^8: LO += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vpclmulqdq  zmm5, zmm2, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpternlogq  zmm21, zmm4, zmm5, 0x96             ; C1·H^8: HI += it
-    vmovdqu64   zmm4, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm6                    ; C1·H^8: C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpxorq      zmm4, zmm4, zmm19                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm5, zmm2, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm9, zmm4, [rdi + 704], 0x00       ; C1·H^8: A0·K0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C1·H^8: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm5, zmm0, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm0, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm21, zmm2, zmm0, 0x96             ; C1·H^8: HI += it
-    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm9, zmm22, zmm0                   ; C1·H^8: LO += it
-    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpshufd     zmm4, zmm9, 0x4e                    ; reduce: (LO1, LO0)
-    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm21, zmm0, zmm4, 0x96             ; reduce: + HI
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
-    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpxorq      zmm4, zmm15, zmm8                   ; AES: k_Nr + text
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vaesenclast zmm1, zmm5, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm9, zmm7, 0x10              ; reduce: LO0·Q'
+    vpternlogq  zmm22, zmm7, zmm17, 0x96            ; C7·H^2: LO += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm7, zmm16, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vpternlogq  zmm21, zmm5, zmm7, 0x96             ; C7·H^2: HI += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vmovdqu64   zmm5, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C7·H^2: C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm16, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm16, [rdi + 384], 0x11      ; C6·H^3: A1·B1
+    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C8·H^1: C
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm9, zmm7, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C2·H^7: LO += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm8, zmm7, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  zmm21, zmm5, zmm8, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vpclmulqdq  zmm9, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpclmulqdq  zmm8, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpternlogq  zmm21, zmm7, zmm8, 0x96             ; C1·H^8: HI += it
+    vmovdqu64   zmm7, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^8: C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpxorq      zmm7, zmm7, zmm19                   ; C1·H^8: A = X + C
+    vpclmulqdq  zmm8, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm9, zmm7, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C1·H^8: LO += it
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm7, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm21, zmm5, zmm8, 0x96             ; C1·H^8: HI += it
+    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm9, zmm22, zmm5                   ; C1·H^8: LO += it
+    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpshufd     zmm7, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpternlogq  zmm21, zmm5, zmm7, 0x96             ; reduce: + HI
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
+    vpclmulqdq  xmm7, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
+    vpclmulqdq  xmm7, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
     vpxorq      zmm4, zmm4, zmm21                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm5, zmm4, 0x01                  ; reduce: upper lanes
-    vmovdqu8    [rbp + 576]{k1}, zmm1               ; AES: written
-    vpxorq      ymm4, ymm4, ymm5                    ; reduce: add up the lanes
-    vextracti64x2 xmm5, ymm4, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm4, xmm5                   ; reduce: add up the lanes
-    vmovdqu8    zmm1{k1}{z}, zmm1                   ; AES: C, zero-padded
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm1, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm5, zmm1, [rdx + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm8, zmm1, [rdx + 64], 0x01        ; C2: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm3, zmm6                    ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vextracti64x4 ymm7, zmm4, 0x01                  ; reduce: upper lanes
+    vmovdqu8    [rbp + 576]{k1}, zmm3               ; AES: written
+    vpxorq      ymm4, ymm4, ymm7                    ; reduce: add up the lanes
+    vextracti64x2 xmm7, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm4, xmm7                   ; reduce: add up the lanes
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_reduce
 .rest_over_2:
     cmp         rsi, 0xc1
@@ -4036,152 +4450,153 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vmovdqu8    zmm3{k1}{z}, [r9 + 128]             ; text, zero-padded
     vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm17, zmm0, zmm6                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
+    vpshufb     zmm17, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
     vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm18, zmm18, zmm6                  ; C4·H^5: C
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; C4·H^5: C
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
     vpclmulqdq  zmm23, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
     vpclmulqdq  zmm21, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  zmm22, zmm18, [rdi + 896], 0x00     ; C4·H^5: A0·K0
     vpternlogq  zmm23, zmm21, zmm22, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm22, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
     vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm21, zmm18, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpternlogq  zmm22, zmm16, zmm21, 0x96           ; C5·H^4: HI += it
     vmovdqu64   zmm16, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpshufb     zmm2, zmm16, zmm6                   ; C5·H^4: C
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpshufb     zmm5, zmm16, zmm0                   ; C5·H^4: C
     vpclmulqdq  zmm16, zmm18, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm2, [rdi + 960], 0x00      ; C5·H^4: A0·K0
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm5, [rdi + 960], 0x00      ; C5·H^4: A0·K0
     vpternlogq  zmm23, zmm16, zmm21, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm16, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm20, zmm6                  ; AES: round 1
     vpclmulqdq  zmm18, zmm18, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm2, [rdi + 960], 0x10       ; C5·H^4: A0·K1
-    vpternlogq  zmm22, zmm18, zmm3, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm3, zmm17, zmm4                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm6, zmm5, [rdi + 960], 0x10       ; C5·H^4: A0·K1
+    vpternlogq  zmm22, zmm18, zmm6, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 2
     vmovdqu64   zmm17, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm6                  ; C6·H^3: C
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm18, zmm2, [rdi + 320], 0x01      ; C5·H^4: A1·B0
+    vpshufb     zmm17, zmm17, zmm0                  ; C6·H^3: C
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm5, [rdi + 320], 0x01      ; C5·H^4: A1·B0
     vpclmulqdq  zmm20, zmm17, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
     vpternlogq  zmm23, zmm18, zmm20, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm2, zmm2, [rdi + 320], 0x11       ; C5·H^4: A1·B1
-    vpclmulqdq  zmm4, zmm17, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vpternlogq  zmm22, zmm2, zmm4, 0x96             ; C7·H^2: HI += it
-    vmovdqu64   zmm2, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpshufb     zmm2, zmm2, zmm6                    ; C7·H^2: C
-    vpclmulqdq  zmm4, zmm17, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, [rdi + 320], 0x11       ; C5·H^4: A1·B1
+    vpclmulqdq  zmm7, zmm17, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; C7·H^2: HI += it
+    vmovdqu64   zmm5, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpshufb     zmm5, zmm5, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm7, zmm17, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
     vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
-    vpternlogq  zmm23, zmm4, zmm5, 0x96             ; C8·H^1: LO += it
-    vpclmulqdq  zmm4, zmm17, [rdi + 384], 0x11      ; C6·H^3: A1·B1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm2, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
-    vpternlogq  zmm22, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vmovdqu64   zmm4, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm6                    ; C8·H^1: C
-    vaesenc     zmm5, zmm16, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm9, zmm2, [rdi + 448], 0x01       ; C7·H^2: A1·B0
-    vpclmulqdq  zmm16, zmm4, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vpternlogq  zmm23, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
+    vpclmulqdq  zmm7, zmm17, [rdi + 384], 0x11      ; C6·H^3: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm5, [rdi + 1088], 0x10      ; C7·H^2: A0·K1
+    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C8·H^1: C
+    vaesenc     zmm8, zmm16, zmm10                  ; AES: round 5
+    vpclmulqdq  zmm9, zmm5, [rdi + 448], 0x01       ; C7·H^2: A1·B0
+    vpclmulqdq  zmm16, zmm7, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vpternlogq  zmm23, zmm9, zmm16, 0x96            ; C2·H^7: LO += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm2, zmm2, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vpclmulqdq  zmm9, zmm4, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpternlogq  zmm22, zmm2, zmm9, 0x96             ; C2·H^7: HI += it
-    vmovdqu64   zmm2, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpshufb     zmm2, zmm2, zmm6                    ; C2·H^7: C
-    vpclmulqdq  zmm9, zmm4, [rdi + 512], 0x01       ; C8·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm2, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpclmulqdq  zmm9, zmm7, [rdi + 1152], 0x10      ; C8·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C2·H^7: HI += it
+    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm9, zmm7, [rdi + 512], 0x01       ; C8·H^1: A1·B0
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm5, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
-    vpclmulqdq  zmm4, zmm4, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm2, [rdi + 768], 0x10       ; C2·H^7: A0·K1
-    vpternlogq  zmm22, zmm4, zmm9, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vmovdqu64   zmm4, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm4, zmm4, zmm6                    ; C1·H^8: C
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm4, zmm4, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm2, [rdi + 128], 0x01       ; C2·H^7: A1·B0
-    vpclmulqdq  zmm10, zmm4, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm5, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpternlogq  zmm22, zmm7, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vmovdqu64   zmm7, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^8: C
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpxorq      zmm7, zmm7, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm5, [rdi + 128], 0x01       ; C2·H^7: A1·B0
+    vpclmulqdq  zmm10, zmm7, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: LO += it
-    vpclmulqdq  zmm2, zmm2, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
-    vpternlogq  zmm22, zmm2, zmm9, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm9, zmm0, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm10, zmm23, zmm0                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm0, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
-    vpshufd     zmm2, zmm10, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm22, zmm0, zmm2, 0x96             ; reduce: + HI
-    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpxorq      zmm4, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 576], zmm4                   ; AES: written
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vpclmulqdq  zmm1, zmm10, zmm7, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm5, zmm15, zmm8                   ; AES: k_Nr + text
-    vpxorq      zmm1, zmm1, zmm22                   ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm8, zmm1, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vpxorq      ymm1, ymm1, ymm8                    ; reduce: add up the lanes
-    vmovdqu8    [rbp + 640]{k1}, zmm5               ; AES: written
-    vextracti64x2 xmm8, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm19, xmm1, xmm8                   ; reduce: add up the lanes
-    vmovdqu8    zmm1{k1}{z}, zmm5                   ; AES: C, zero-padded
-    vpshufb     zmm4, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm7, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpternlogq  zmm22, zmm5, zmm9, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm9, zmm15, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm10, zmm23, zmm5                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm5, zmm7, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
+    vpshufd     zmm7, zmm10, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; reduce: + HI
+    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm7, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
+    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      xmm5, xmm5, xmm7                    ; lengths: LO += it
+    vaesenclast zmm7, zmm8, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  xmm8, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vmovdqu64   [rbp + 576], zmm7                   ; AES: written
+    vpxorq      xmm2, xmm8, xmm2                    ; lengths: HI += it
+    vpclmulqdq  zmm8, zmm10, zmm1, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vpxorq      zmm8, zmm8, zmm22                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      ymm4, ymm8, ymm9                    ; reduce: add up the lanes
+    vmovdqu8    [rbp + 640]{k1}, zmm3               ; AES: written
+    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm19, xmm4, xmm8                   ; reduce: add up the lanes
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm8, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm9, zmm4, [rdx + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm1, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm5, zmm1, [rdx + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm1, [rdx + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm3, zmm6                    ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_reduce
 .rest_over_3:
     lea         rcx, [rsi + 15]
@@ -4192,179 +4607,179 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vmovdqu8    zmm3{k1}{z}, [r9 + 192]             ; text, zero-padded
     vmovdqu64   zmm17, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm6                  ; C3·H^6: C
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; C3·H^6: C
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm6                  ; C4·H^5: C
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; C4·H^5: C
     vpclmulqdq  zmm25, zmm17, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  zmm23, zmm17, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
     vpclmulqdq  zmm24, zmm21, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm0, zmm0, zmm16                   ; AES: 12 blocks ahead
+    vpaddd      zmm4, zmm4, zmm16                   ; AES: 12 blocks ahead
     vpternlogq  zmm25, zmm23, zmm24, 0x96           ; C5·H^4: LO += it
     vpclmulqdq  zmm23, zmm17, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm16, zmm17, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm17, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm18, zmm21, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpternlogq  zmm23, zmm16, zmm18, 0x96           ; C5·H^4: HI += it
     vmovdqu64   zmm16, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm18, zmm22, zmm2                  ; AES: + k_0
-    vpshufb     zmm16, zmm16, zmm6                  ; C5·H^4: C
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm2, zmm21, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vpxorq      zmm18, zmm22, zmm5                  ; AES: + k_0
+    vpshufb     zmm16, zmm16, zmm0                  ; C5·H^4: C
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
     vpclmulqdq  zmm22, zmm16, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpternlogq  zmm25, zmm2, zmm22, 0x96            ; C6·H^3: LO += it
-    vpclmulqdq  zmm2, zmm21, [rdi + 256], 0x11      ; C4·H^5: A1·B1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpternlogq  zmm25, zmm5, zmm22, 0x96            ; C6·H^3: LO += it
+    vpclmulqdq  zmm5, zmm21, [rdi + 256], 0x11      ; C4·H^5: A1·B1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
     vpclmulqdq  zmm21, zmm16, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpternlogq  zmm23, zmm2, zmm21, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm2, zmm17, zmm4                   ; AES: round 2
-    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
-    vaesenc     zmm17, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpternlogq  zmm23, zmm5, zmm21, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm5, zmm17, zmm7                   ; AES: round 2
+    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
+    vaesenc     zmm17, zmm20, zmm7                  ; AES: round 2
     vpclmulqdq  zmm20, zmm16, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
     vpternlogq  zmm25, zmm20, zmm21, 0x96           ; C7·H^2: LO += it
-    vpclmulqdq  zmm4, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm16, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpternlogq  zmm23, zmm4, zmm16, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
+    vpclmulqdq  zmm7, zmm16, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm16, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vpternlogq  zmm23, zmm7, zmm16, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
     vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm6                  ; C7·H^2: C
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpshufb     zmm16, zmm16, zmm0                  ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
     vpclmulqdq  zmm18, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpternlogq  zmm25, zmm5, zmm18, 0x96            ; C8·H^1: LO += it
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm25, zmm8, zmm18, 0x96            ; C8·H^1: LO += it
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm16, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm16, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpternlogq  zmm23, zmm3, zmm5, 0x96             ; C8·H^1: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
-    vaesenc     zmm5, zmm17, zmm10                  ; AES: round 5
+    vpternlogq  zmm23, zmm6, zmm8, 0x96             ; C8·H^1: HI += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
+    vaesenc     zmm8, zmm17, zmm10                  ; AES: round 5
     vpclmulqdq  zmm9, zmm16, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm17, zmm6, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm17, zmm3, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
     vpternlogq  zmm25, zmm9, zmm17, 0x96            ; C2·H^7: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm16, [rdi + 448], 0x11      ; C7·H^2: A1·B1
-    vpclmulqdq  zmm10, zmm3, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm16, [rdi + 448], 0x11      ; C7·H^2: A1·B1
+    vpclmulqdq  zmm10, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C2·H^7: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm6                    ; C2·H^7: C
-    vpclmulqdq  zmm10, zmm3, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm10, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpternlogq  zmm25, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
     vpclmulqdq  zmm10, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpternlogq  zmm23, zmm3, zmm10, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpternlogq  zmm23, zmm6, zmm10, 0x96            ; C1·H^8: HI += it
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
-    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
+    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
     vpclmulqdq  zmm10, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm6, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vpternlogq  zmm25, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
     vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm6, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vpternlogq  zmm23, zmm9, zmm10, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm9, zmm0, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm0, zmm3, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vpxorq      zmm10, zmm25, zmm0                  ; C1·H^8: LO += it
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm11, zmm2, zmm0                   ; AES: last round: the other text
-    vpshufd     zmm0, zmm10, 0x4e                   ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp + 512], zmm11                  ; AES: written
-    vpternlogq  zmm23, zmm3, zmm0, 0x96             ; reduce: + HI
-    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpclmulqdq  xmm3, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vaesenclast zmm5, zmm5, zmm0                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm2, xmm3                    ; lengths: LO += it
-    vmovdqu64   [rbp + 576], zmm5                   ; AES: written
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vaesenclast zmm1, zmm4, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm10, zmm7, 0x10             ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 640], zmm1                   ; AES: written
-    vpxorq      zmm3, zmm3, zmm23                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm4, zmm15, zmm8                   ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm3, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm3, ymm3, ymm8                    ; reduce: add up the lanes
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
-    vextracti64x2 xmm8, ymm3, 0x01                  ; reduce: upper lanes
-    vmovdqu8    [rbp + 704]{k1}, zmm4               ; AES: written
-    vpxorq      xmm19, xmm3, xmm8                   ; reduce: add up the lanes
-    vmovdqu8    zmm3{k1}{z}, zmm4                   ; AES: C, zero-padded
-    vpshufb     zmm4, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm6, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vpxorq      zmm9, zmm25, zmm9                   ; C1·H^8: LO += it
+    vpxorq      zmm10, zmm15, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm10, zmm5, zmm10                  ; AES: last round: the other text
+    vpshufd     zmm5, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 512], zmm10                  ; AES: written
+    vpternlogq  zmm23, zmm6, zmm5, 0x96             ; reduce: + HI
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpclmulqdq  xmm11, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenclast zmm8, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm5, xmm6, xmm11                   ; lengths: LO += it
+    vmovdqu64   [rbp + 576], zmm8                   ; AES: written
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm11, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
+    vaesenclast zmm6, zmm7, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
+    vmovdqu64   [rbp + 640], zmm6                   ; AES: written
+    vpxorq      zmm7, zmm7, zmm23                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vextracti64x4 ymm9, zmm7, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm7, ymm7, ymm9                    ; reduce: add up the lanes
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vextracti64x2 xmm4, ymm7, 0x01                  ; reduce: upper lanes
+    vmovdqu8    [rbp + 704]{k1}, zmm3               ; AES: written
+    vpxorq      xmm19, xmm7, xmm4                   ; reduce: add up the lanes
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
     vpclmulqdq  zmm8, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
     vpclmulqdq  zmm9, zmm4, [rdx + 64], 0x01        ; C2: A1·B0
     vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C2: LO += it
-    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C2: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm1, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm5, zmm1, [rdx + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm8, zmm1, [rdx + 128], 0x01       ; C3: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm11, zmm6                   ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C2: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm10, zmm0                   ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_reduce
 .rest_over_4:
     cmp         rsi, 385
     jae         .rest_over_6
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 321
     jae         .rest_over_5
     lea         rcx, [rsi + 15]
@@ -4375,196 +4790,196 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9 + 256]             ; text, zero-padded
+    vmovdqu8    zmm3{k1}{z}, [r9 + 256]             ; text, zero-padded
     vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm6                  ; C3·H^6: C
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm0                  ; C3·H^6: C
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm6                  ; C4·H^5: C
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^5: C
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  zmm26, zmm18, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
     vpclmulqdq  zmm24, zmm18, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
     vpclmulqdq  zmm25, zmm22, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
     vpternlogq  zmm26, zmm24, zmm25, 0x96           ; C5·H^4: LO += it
-    vpaddd      zmm0, zmm0, zmm17                   ; AES: 16 blocks ahead
+    vpaddd      zmm4, zmm4, zmm17                   ; AES: 16 blocks ahead
     vpclmulqdq  zmm24, zmm18, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm17, zmm18, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm18, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm20, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm20, zmm22, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpternlogq  zmm24, zmm17, zmm20, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm17, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm23, zmm5                  ; AES: + k_0
     vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpshufb     zmm20, zmm20, zmm6                  ; C5·H^4: C
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm2, zmm22, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
+    vpshufb     zmm20, zmm20, zmm0                  ; C5·H^4: C
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm22, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
     vpclmulqdq  zmm23, zmm20, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpternlogq  zmm26, zmm2, zmm23, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm2, zmm17, zmm3                   ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vpternlogq  zmm26, zmm5, zmm23, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
     vpclmulqdq  zmm17, zmm22, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
     vpclmulqdq  zmm22, zmm20, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
     vpternlogq  zmm24, zmm17, zmm22, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm17, zmm18, zmm4                  ; AES: round 2
-    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
-    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 2
+    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 2
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
+    vaesenc     zmm18, zmm21, zmm7                  ; AES: round 2
     vpclmulqdq  zmm21, zmm20, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm22, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm22, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
     vpternlogq  zmm26, zmm21, zmm22, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm20, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm20, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpternlogq  zmm24, zmm4, zmm20, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vmovdqu64   zmm4, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vpshufb     zmm4, zmm4, zmm6                    ; C7·H^2: C
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm20, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vpternlogq  zmm24, zmm7, zmm20, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vmovdqu64   zmm7, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vpshufb     zmm7, zmm7, zmm0                    ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm20, zmm4, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm20, zmm7, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpternlogq  zmm26, zmm5, zmm20, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm5, zmm16, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm16, zmm4, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpternlogq  zmm24, zmm3, zmm16, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm3, zmm17, zmm10                  ; AES: round 5
+    vpternlogq  zmm26, zmm8, zmm20, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm7, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpternlogq  zmm24, zmm6, zmm16, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm6, zmm17, zmm10                  ; AES: round 5
     vmovdqu64   zmm9, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
     vaesenc     zmm16, zmm18, zmm10                 ; AES: round 5
-    vpshufb     zmm9, zmm9, zmm6                    ; C8·H^1: C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm17, zmm4, [rdi + 448], 0x01      ; C7·H^2: A1·B0
-    vpclmulqdq  zmm18, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vpshufb     zmm9, zmm9, zmm0                    ; C8·H^1: C
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm17, zmm7, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm18, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vpternlogq  zmm26, zmm17, zmm18, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
     vpclmulqdq  zmm10, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vpternlogq  zmm24, zmm4, zmm10, 0x96            ; C2·H^7: HI += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vmovdqu64   zmm4, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vpternlogq  zmm24, zmm7, zmm10, 0x96            ; C2·H^7: HI += it
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vpshufb     zmm4, zmm4, zmm6                    ; C2·H^7: C
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vmovdqu64   zmm7, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpshufb     zmm7, zmm7, zmm0                    ; C2·H^7: C
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vpclmulqdq  zmm10, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm4, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm7, [rdi + 768], 0x00      ; C2·H^7: A0·K0
     vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
     vpternlogq  zmm26, zmm10, zmm11, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm4, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm7, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vpternlogq  zmm24, zmm9, zmm10, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
     vmovdqu64   zmm9, [rbp]                         ; C1·H^8: C, bytes as in memory
     vaesenc     zmm10, zmm16, zmm13                 ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm6                    ; C1·H^8: C
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpxorq      zmm9, zmm9, zmm19                   ; C1·H^8: A = X + C
+    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^8: C
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm4, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpxorq      zmm9, zmm9, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm7, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpclmulqdq  zmm12, zmm9, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vpternlogq  zmm26, zmm11, zmm12, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpclmulqdq  zmm7, zmm7, [rdi + 128], 0x11       ; C2·H^7: A1·B1
     vpclmulqdq  zmm11, zmm9, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm12, zmm2, zmm14                  ; AES: round 9
-    vpternlogq  zmm24, zmm4, zmm11, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm4, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vaesenc     zmm5, zmm0, zmm14                   ; AES: round 9
-    vpxorq      zmm11, zmm26, zmm2                  ; C1·H^8: LO += it
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
-    vpshufd     zmm0, zmm11, 0x4e                   ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
-    vpternlogq  zmm24, zmm2, zmm0, 0x96             ; reduce: + HI
-    vpxorq      zmm0, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  xmm2, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vaesenclast zmm9, zmm10, zmm0                   ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vmovdqu64   [rbp + 576], zmm9                   ; AES: written
-    vpxorq      xmm2, xmm2, xmm0                    ; lengths: LO += it
-    vpxorq      zmm0, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm10, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenclast zmm12, zmm12, zmm0                  ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 640], zmm12                  ; AES: written
-    vpxorq      xmm0, xmm10, xmm0                   ; lengths: HI += it
-    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm11, zmm7, 0x10            ; reduce: LO0·Q'
-    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm10, zmm24                  ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 704], zmm1                   ; AES: written
-    vextracti64x4 ymm10, zmm4, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
-    vpxorq      ymm4, ymm4, ymm10                   ; reduce: add up the lanes
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vextracti64x2 xmm8, ymm4, 0x01                  ; reduce: upper lanes
-    vmovdqu8    [rbp + 768]{k1}, zmm5               ; AES: written
-    vpxorq      xmm19, xmm4, xmm8                   ; reduce: add up the lanes
-    vmovdqu8    zmm4{k1}{z}, zmm5                   ; AES: C, zero-padded
-    vpshufb     zmm5, zmm9, zmm6                    ; C
-    vpclmulqdq  zmm8, zmm5, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm9, zmm5, [rdx + 704], 0x10       ; C2: A0·K1
-    vpclmulqdq  zmm10, zmm5, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C2: HI += it
-    vpshufb     zmm5, zmm12, zmm6                   ; C
-    vpclmulqdq  zmm8, zmm5, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm5, [rdx + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm10, zmm5, [rdx + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C3: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm1, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm8, zmm1, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm1, [rdx + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm8, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm1, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm1, [rdx + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm1, [rdx + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C5: HI += it
-    vpshufb     zmm1, zmm3, zmm6                    ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
+    vpternlogq  zmm24, zmm7, zmm11, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm7, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpxorq      zmm8, zmm26, zmm5                   ; C1·H^8: LO += it
+    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm6, zmm6, zmm5                    ; AES: last round: the other text
+    vpshufd     zmm5, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
+    vpternlogq  zmm24, zmm9, zmm5, 0x96             ; reduce: + HI
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  xmm9, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vaesenclast zmm10, zmm10, zmm5                  ; AES: last round: the other text
+    vpclmulqdq  xmm5, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
+    vmovdqu64   [rbp + 576], zmm10                  ; AES: written
+    vpxorq      xmm5, xmm9, xmm5                    ; lengths: LO += it
+    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm11, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vmovdqu64   [rbp + 640], zmm9                   ; AES: written
+    vpxorq      xmm2, xmm11, xmm2                   ; lengths: HI += it
+    vpxorq      zmm11, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vpxorq      zmm8, zmm8, zmm24                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
+    vextracti64x4 ymm11, zmm8, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vpxorq      ymm8, ymm8, ymm11                   ; reduce: add up the lanes
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vextracti64x2 xmm4, ymm8, 0x01                  ; reduce: upper lanes
+    vmovdqu8    [rbp + 768]{k1}, zmm3               ; AES: written
+    vpxorq      xmm19, xmm8, xmm4                   ; reduce: add up the lanes
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm10, zmm0                   ; C
+    vpclmulqdq  zmm8, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm4, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm11, zmm4, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm8, zmm11, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
+    vpshufb     zmm4, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm8, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm9, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm8, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm9, zmm4, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_reduce
 .rest_over_5:
     lea         rcx, [rsi + 15]
@@ -4575,221 +4990,220 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9 + 320]             ; text, zero-padded
-    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vmovdqu8    zmm3{k1}{z}, [r9 + 320]             ; text, zero-padded
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
     vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; C3·H^6: C
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^6: C
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
     vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm23, zmm23, zmm6                  ; C4·H^5: C
-    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^5: C
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
     vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
     vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
     vpclmulqdq  zmm26, zmm23, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm17, zmm0, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpaddd      zmm17, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
-    vpaddd      zmm0, zmm0, zmm18                   ; AES: 20 blocks ahead
+    vpaddd      zmm4, zmm4, zmm18                   ; AES: 20 blocks ahead
     vpclmulqdq  zmm25, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm18, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm21, zmm23, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
     vpternlogq  zmm25, zmm18, zmm21, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm18, zmm24, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm24, zmm5                  ; AES: + k_0
     vmovdqu64   zmm21, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
-    vpshufb     zmm21, zmm21, zmm6                  ; C5·H^4: C
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm2, zmm23, [rdi + 256], 0x01      ; C4·H^5: A1·B0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
+    vpshufb     zmm21, zmm21, zmm0                  ; C5·H^4: C
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm23, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
     vpclmulqdq  zmm24, zmm21, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpternlogq  zmm27, zmm2, zmm24, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vpternlogq  zmm27, zmm5, zmm24, 0x96            ; C6·H^3: LO += it
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
     vpclmulqdq  zmm18, zmm23, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
     vpclmulqdq  zmm23, zmm21, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
     vpternlogq  zmm25, zmm18, zmm23, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
-    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
-    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 2
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
+    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
     vpclmulqdq  zmm22, zmm21, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
     vpternlogq  zmm27, zmm22, zmm23, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm21, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm21, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpternlogq  zmm25, zmm4, zmm21, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vmovdqu64   zmm4, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpshufb     zmm4, zmm4, zmm6                    ; C7·H^2: C
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm21, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm21, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpternlogq  zmm25, zmm7, zmm21, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vmovdqu64   zmm7, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vpshufb     zmm7, zmm7, zmm0                    ; C7·H^2: C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm21, zmm4, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm21, zmm7, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpternlogq  zmm27, zmm5, zmm21, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vaesenc     zmm5, zmm16, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm16, zmm4, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vpternlogq  zmm27, zmm8, zmm21, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm16, zmm7, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpternlogq  zmm25, zmm3, zmm16, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm18, zmm10                  ; AES: round 5
+    vpternlogq  zmm25, zmm6, zmm16, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm18, zmm10                  ; AES: round 5
     vmovdqu64   zmm9, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
     vaesenc     zmm16, zmm20, zmm10                 ; AES: round 5
-    vpshufb     zmm9, zmm9, zmm6                    ; C8·H^1: C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm18, zmm4, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpshufb     zmm9, zmm9, zmm0                    ; C8·H^1: C
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm18, zmm7, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vpclmulqdq  zmm20, zmm9, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
     vpternlogq  zmm27, zmm18, zmm20, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, [rdi + 448], 0x11       ; C7·H^2: A1·B1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
     vpclmulqdq  zmm10, zmm9, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  zmm25, zmm4, zmm10, 0x96            ; C2·H^7: HI += it
-    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 6
-    vmovdqu64   zmm5, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm25, zmm7, zmm10, 0x96            ; C2·H^7: HI += it
+    vaesenc     zmm7, zmm8, zmm11                   ; AES: round 6
+    vmovdqu64   zmm8, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
     vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
-    vpshufb     zmm5, zmm5, zmm6                    ; C2·H^7: C
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
+    vpshufb     zmm8, zmm8, zmm0                    ; C2·H^7: C
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vpclmulqdq  zmm11, zmm9, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm17, zmm5, [rdi + 768], 0x00      ; C2·H^7: A0·K0
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm17, zmm8, [rdi + 768], 0x00      ; C2·H^7: A0·K0
     vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
     vpternlogq  zmm27, zmm11, zmm17, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
     vpclmulqdq  zmm9, zmm9, [rdi + 512], 0x11       ; C8·H^1: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
     vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm11, zmm5, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vpternlogq  zmm25, zmm9, zmm11, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
     vmovdqu64   zmm9, [rbp]                         ; C1·H^8: C, bytes as in memory
     vaesenc     zmm11, zmm16, zmm13                 ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm6                    ; C1·H^8: C
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpshufb     zmm9, zmm9, zmm0                    ; C1·H^8: C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
     vpxorq      zmm9, zmm9, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm5, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm8, [rdi + 128], 0x01      ; C2·H^7: A1·B0
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
     vpclmulqdq  zmm16, zmm9, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vpternlogq  zmm27, zmm12, zmm16, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vaesenc     zmm12, zmm2, zmm14                  ; AES: round 9
-    vpclmulqdq  zmm2, zmm9, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  zmm8, zmm8, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vaesenc     zmm12, zmm5, zmm14                  ; AES: round 9
+    vpclmulqdq  zmm5, zmm9, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vpternlogq  zmm25, zmm8, zmm5, 0x96             ; C1·H^8: HI += it
+    vaesenc     zmm8, zmm10, zmm14                  ; AES: round 9
+    vpclmulqdq  zmm5, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm25, zmm5, zmm2, 0x96             ; C1·H^8: HI += it
-    vaesenc     zmm5, zmm10, zmm14                  ; AES: round 9
-    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x01        ; C1·H^8: A1·B0
-    vaesenc     zmm10, zmm0, zmm14                  ; AES: round 9
-    vpxorq      zmm13, zmm27, zmm2                  ; C1·H^8: LO += it
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm3, zmm3, zmm0                    ; AES: last round: the other text
-    vpshufd     zmm0, zmm13, 0x4e                   ; reduce: (LO1, LO0)
-    vmovdqu64   [rbp + 512], zmm3                   ; AES: written
-    vpxorq      zmm9, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm25, zmm2, zmm0, 0x96             ; reduce: + HI
-    vaesenclast zmm9, zmm11, zmm9                   ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm10, zmm27, zmm5                  ; C1·H^8: LO += it
+    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm9, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm6, zmm6, zmm5                    ; AES: last round: the other text
+    vpshufd     zmm5, zmm10, 0x4e                   ; reduce: (LO1, LO0)
+    vmovdqu64   [rbp + 512], zmm6                   ; AES: written
+    vpxorq      zmm13, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm25, zmm9, zmm5, 0x96             ; reduce: + HI
+    vaesenclast zmm9, zmm11, zmm13                  ; AES: last round: the other text
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
     vmovdqu64   [rbp + 576], zmm9                   ; AES: written
-    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vpxorq      zmm11, zmm15, [r9 + 128]            ; AES: k_Nr + text
-    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
-    vaesenclast zmm11, zmm12, zmm11                 ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpclmulqdq  xmm11, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm13, zmm15, [r9 + 128]            ; AES: k_Nr + text
+    vpxorq      xmm5, xmm5, xmm11                   ; lengths: LO += it
+    vaesenclast zmm11, zmm12, zmm13                 ; AES: last round: the other text
+    vpclmulqdq  xmm12, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
     vmovdqu64   [rbp + 640], zmm11                  ; AES: written
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm12, zmm15, [r9 + 192]            ; AES: k_Nr + text
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vaesenclast zmm1, zmm4, zmm12                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 704], zmm1                   ; AES: written
-    vpclmulqdq  zmm4, zmm13, zmm7, 0x10             ; reduce: LO0·Q'
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm13, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vpxorq      xmm2, xmm12, xmm2                   ; lengths: HI += it
+    vaesenclast zmm7, zmm7, zmm13                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
+    vpclmulqdq  zmm10, zmm10, zmm1, 0x10            ; reduce: LO0·Q'
     vpxorq      zmm12, zmm15, [r9 + 256]            ; AES: k_Nr + text
-    vpxorq      zmm4, zmm4, zmm25                   ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
-    vextracti64x4 ymm12, zmm4, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rbp + 768], zmm5                   ; AES: written
-    vpxorq      ymm4, ymm4, ymm12                   ; reduce: add up the lanes
-    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
-    vextracti64x2 xmm12, ymm4, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm4, xmm12                  ; reduce: add up the lanes
-    vmovdqu8    [rbp + 832]{k1}, zmm8               ; AES: written
-    vmovdqu8    zmm4{k1}{z}, zmm8                   ; AES: C, zero-padded
-    vpshufb     zmm8, zmm9, zmm6                    ; C
-    vpclmulqdq  zmm9, zmm8, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdx + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm12, zmm8, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm9, zmm12, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C2: HI += it
-    vpshufb     zmm8, zmm11, zmm6                   ; C
-    vpclmulqdq  zmm9, zmm8, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rdx + 768], 0x10      ; C3: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rdx + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm9, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C3: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm8, zmm1, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm9, zmm1, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm10, zmm1, [rdx + 192], 0x01      ; C4: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm8, zmm10, 0x96             ; C4: LO += it
-    vpternlogq  zmm0, zmm9, zmm1, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm1, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm8, zmm1, [rdx + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm9, zmm1, [rdx + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm5, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm8, zmm1, 0x96              ; C5: HI += it
-    vpshufb     zmm1, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm1, [rdx + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm5, zmm1, [rdx + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm1, [rdx + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm0, zmm5, zmm1, 0x96              ; C6: HI += it
-    vpshufb     zmm1, zmm3, zmm6                    ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpxorq      zmm10, zmm10, zmm25                 ; reduce: RES = fold(LO) + HI
+    vaesenclast zmm8, zmm8, zmm12                   ; AES: last round: the other text
+    vextracti64x4 ymm12, zmm10, 0x01                ; reduce: upper lanes
+    vmovdqu64   [rbp + 768], zmm8                   ; AES: written
+    vpxorq      ymm10, ymm10, ymm12                 ; reduce: add up the lanes
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vextracti64x2 xmm12, ymm10, 0x01                ; reduce: upper lanes
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm19, xmm10, xmm12                 ; reduce: add up the lanes
+    vmovdqu8    [rbp + 832]{k1}, zmm3               ; AES: written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm9, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm4, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm4, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm9, zmm12, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
+    vpshufb     zmm4, zmm11, zmm0                   ; C
+    vpclmulqdq  zmm9, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm10, zmm4, [rdx + 768], 0x10      ; C3: A0·K1
+    vpclmulqdq  zmm11, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm9, zmm11, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C3: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm9, zmm4, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm10, zmm4, [rdx + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm7, zmm10, 0x96             ; C4: LO += it
+    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm4, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm9, zmm4, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm5, zmm7, zmm9, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C5: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm5, zmm4, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm2, zmm7, zmm3, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_reduce
 .rest_over_6:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rsi, 449
     jae         .rest_over_7
     lea         rcx, [rsi + 15]
@@ -4800,241 +5214,240 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9 + 384]             ; text, zero-padded
-    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vmovdqu8    zmm3{k1}{z}, [r9 + 384]             ; text, zero-padded
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
     vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; C3·H^6: C
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^6: C
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
     vmovdqu64   zmm23, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm6                  ; C4·H^5: C
-    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C4·H^5: C
+    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
     vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
     vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm17, zmm0, zmm17                  ; AES: 16 blocks ahead
-    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
+    vpaddd      zmm17, zmm4, zmm17                  ; AES: 16 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpclmulqdq  zmm26, zmm23, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 20 blocks ahead
+    vpaddd      zmm18, zmm4, zmm18                  ; AES: 20 blocks ahead
     vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpclmulqdq  zmm26, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm25, zmm23, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
     vpternlogq  zmm26, zmm21, zmm25, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm21, zmm24, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm24, zmm5                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
     vmovdqu64   zmm24, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm6                  ; C5·H^4: C
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm0                  ; C5·H^4: C
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm25, zmm23, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm2, zmm20, zmm3                   ; AES: round 1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 1
     vpclmulqdq  zmm20, zmm24, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
     vpternlogq  zmm27, zmm25, zmm20, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 1
     vpclmulqdq  zmm21, zmm23, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
     vpclmulqdq  zmm23, zmm24, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
     vpternlogq  zmm26, zmm21, zmm23, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
-    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
     vpclmulqdq  zmm22, zmm24, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm23, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
     vpternlogq  zmm27, zmm22, zmm23, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm24, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpternlogq  zmm26, zmm4, zmm22, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm4, zmm16, zmm5                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm24, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpternlogq  zmm26, zmm7, zmm22, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
     vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpshufb     zmm16, zmm16, zmm6                  ; C7·H^2: C
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm3, [rdi + 384], 0x01       ; C6·H^3: A1·B0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm0                  ; C7·H^2: C
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm6, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
     vpclmulqdq  zmm22, zmm16, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vpternlogq  zmm27, zmm5, zmm22, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm5, zmm20, zmm9                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm27, zmm8, zmm22, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
     vpclmulqdq  zmm20, zmm16, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpternlogq  zmm26, zmm3, zmm20, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
-    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
+    vpternlogq  zmm26, zmm6, zmm20, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
+    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
+    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vpclmulqdq  zmm20, zmm16, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm21, zmm3, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm21, zmm6, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
     vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vpclmulqdq  zmm10, zmm16, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm3, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vpternlogq  zmm26, zmm10, zmm16, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vmovdqu64   zmm10, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
     vaesenc     zmm16, zmm17, zmm11                 ; AES: round 6
-    vpshufb     zmm10, zmm10, zmm6                  ; C2·H^7: C
+    vpshufb     zmm10, zmm10, zmm0                  ; C2·H^7: C
     vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm3, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
     vpclmulqdq  zmm18, zmm10, [rdi + 768], 0x00     ; C2·H^7: A0·K0
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
     vpternlogq  zmm27, zmm11, zmm18, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
     vaesenc     zmm11, zmm16, zmm12                 ; AES: round 7
     vpclmulqdq  zmm16, zmm10, [rdi + 768], 0x10     ; C2·H^7: A0·K1
     vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
-    vpternlogq  zmm26, zmm3, zmm16, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
+    vpternlogq  zmm26, zmm6, zmm16, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
     vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
     vpclmulqdq  zmm12, zmm10, [rdi + 128], 0x01     ; C2·H^7: A1·B0
     vaesenc     zmm16, zmm17, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm17, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm17, zmm6, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpternlogq  zmm27, zmm12, zmm17, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
     vpclmulqdq  zmm10, zmm10, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm6, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vpternlogq  zmm26, zmm10, zmm12, 0x96           ; C1·H^8: HI += it
     vaesenc     zmm10, zmm11, zmm14                 ; AES: round 9
     vaesenc     zmm11, zmm16, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vaesenc     zmm13, zmm0, zmm14                  ; AES: round 9
+    vpclmulqdq  zmm12, zmm6, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vpxorq      zmm12, zmm27, zmm12                 ; C1·H^8: LO += it
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm14, zmm2, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm14                  ; AES: written
-    vpshufd     zmm0, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm26, zmm3, zmm0, 0x96             ; reduce: + HI
-    vaesenclast zmm3, zmm9, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  xmm9, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vpxorq      xmm2, xmm0, xmm9                    ; lengths: LO += it
-    vmovdqu64   [rbp + 640], zmm5                   ; AES: written
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpxorq      zmm9, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vmovdqu64   [rbp + 704], zmm4                   ; AES: written
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm12, zmm7, 0x10             ; reduce: LO0·Q'
-    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 768], zmm1                   ; AES: written
-    vpxorq      zmm9, zmm9, zmm26                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm10, zmm15, [r9 + 320]            ; AES: k_Nr + text
-    vextracti64x4 ymm12, zmm9, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
-    vpxorq      ymm9, ymm9, ymm12                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 832], zmm10                  ; AES: written
-    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
-    vextracti64x2 xmm11, ymm9, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm8, zmm13, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm9, xmm11                  ; reduce: add up the lanes
-    vmovdqu8    [rbp + 896]{k1}, zmm8               ; AES: written
-    vmovdqu8    zmm8{k1}{z}, zmm8                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm9, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm12, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm9, zmm12, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm5, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm9, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm4, zmm9, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C5: HI += it
-    vpshufb     zmm1, zmm10, zmm6                   ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C6: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C6: HI += it
-    vpshufb     zmm1, zmm8, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx + 384], 0x01       ; C7: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C7: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C7: HI += it
-    vpshufb     zmm1, zmm14, zmm6                   ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm13, zmm15, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm13, zmm5, zmm13                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 512], zmm13                  ; AES: written
+    vpshufd     zmm5, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm14, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm26, zmm6, zmm5, 0x96             ; reduce: + HI
+    vaesenclast zmm6, zmm9, zmm14                   ; AES: last round: the other text
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vmovdqu64   [rbp + 576], zmm6                   ; AES: written
+    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  xmm14, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vpxorq      xmm5, xmm5, xmm14                   ; lengths: LO += it
+    vmovdqu64   [rbp + 640], zmm8                   ; AES: written
+    vpclmulqdq  xmm9, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vpxorq      zmm14, zmm15, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm14                   ; AES: last round: the other text
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
+    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
+    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm12, zmm12, zmm1, 0x10            ; reduce: LO0·Q'
+    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 768], zmm9                   ; AES: written
+    vpxorq      zmm10, zmm12, zmm26                 ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm12, zmm15, [r9 + 320]            ; AES: k_Nr + text
+    vextracti64x4 ymm14, zmm10, 0x01                ; reduce: upper lanes
+    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
+    vpxorq      ymm10, ymm10, ymm14                 ; reduce: add up the lanes
+    vmovdqu64   [rbp + 832], zmm11                  ; AES: written
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vextracti64x2 xmm12, ymm10, 0x01                ; reduce: upper lanes
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm19, xmm10, xmm12                 ; reduce: add up the lanes
+    vmovdqu8    [rbp + 896]{k1}, zmm3               ; AES: written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm10, zmm4, [rdx + 704], 0x10      ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm4, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm12, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm10, zmm4, 0x96             ; C2: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm10, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm10, 0x96             ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm9, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
+    vpshufb     zmm4, zmm11, zmm0                   ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C6: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C7: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C7: HI += it
+    vpshufb     zmm3, zmm13, zmm0                   ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
     jmp         .rest_reduce
 .rest_over_7:
     lea         rcx, [rsi + 15]
@@ -5045,271 +5458,271 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     mov         rcx, -1
     bzhi        rcx, rcx, rsi
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    zmm8{k1}{z}, [r9 + 448]             ; text, zero-padded
-    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
+    vmovdqu8    zmm3{k1}{z}, [r9 + 448]             ; text, zero-padded
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
     vmovdqu64   zmm21, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; C3·H^6: C
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; C3·H^6: C
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm24, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm6                  ; C4·H^5: C
-    vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpshufb     zmm16, zmm16, zmm6                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm0                  ; C4·H^5: C
+    vpaddd      zmm16, zmm4, zmm16                  ; AES: 12 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
     vpclmulqdq  zmm27, zmm21, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm17, zmm0, zmm17                  ; AES: 16 blocks ahead
+    vpaddd      zmm17, zmm4, zmm17                  ; AES: 16 blocks ahead
     vpclmulqdq  zmm25, zmm21, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 20 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm4, zmm18                  ; AES: 20 blocks ahead
     vpclmulqdq  zmm26, zmm24, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpternlogq  zmm27, zmm25, zmm26, 0x96           ; C5·H^4: LO += it
-    vpaddd      zmm25, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
+    vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
     vpclmulqdq  zmm28, zmm21, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
     vpclmulqdq  zmm21, zmm21, [rdi + 192], 0x11     ; C3·H^6: A1·B1
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm26, zmm24, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
     vpternlogq  zmm28, zmm21, zmm26, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm21, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      zmm16, zmm16, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      zmm16, zmm16, zmm5                  ; AES: + k_0
     vmovdqu64   zmm23, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpshufb     zmm23, zmm23, zmm6                  ; C5·H^4: C
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpshufb     zmm23, zmm23, zmm0                  ; C5·H^4: C
+    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm26, zmm24, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm2, zmm20, zmm3                   ; AES: round 1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 1
     vpclmulqdq  zmm20, zmm23, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
     vpternlogq  zmm27, zmm26, zmm20, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
     vpclmulqdq  zmm21, zmm24, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
     vpclmulqdq  zmm24, zmm23, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
     vpternlogq  zmm28, zmm21, zmm24, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
-    vpshufb     zmm3, zmm3, zmm6                    ; C6·H^3: C
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vmovdqu64   zmm6, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
+    vpshufb     zmm6, zmm6, zmm0                    ; C6·H^3: C
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
     vpclmulqdq  zmm22, zmm23, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm3, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm6, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
     vpternlogq  zmm27, zmm22, zmm24, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm22, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm23, [rdi + 320], 0x11      ; C5·H^4: A1·B1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm3, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpternlogq  zmm28, zmm4, zmm23, 0x96            ; C7·H^2: HI += it
-    vaesenc     zmm4, zmm16, zmm5                   ; AES: round 3
+    vaesenc     zmm22, zmm25, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm23, [rdi + 320], 0x11      ; C5·H^4: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm6, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpternlogq  zmm28, zmm7, zmm23, 0x96            ; C7·H^2: HI += it
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 3
     vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpshufb     zmm16, zmm16, zmm6                  ; C7·H^2: C
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm3, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm16, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm0                  ; C7·H^2: C
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm6, [rdi + 384], 0x01      ; C6·H^3: A1·B0
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm16, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
     vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
-    vpternlogq  zmm27, zmm23, zmm5, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm5, zmm20, zmm9                   ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm3, zmm3, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm27, zmm23, zmm8, 0x96            ; C8·H^1: LO += it
+    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, [rdi + 384], 0x11       ; C6·H^3: A1·B1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
     vpclmulqdq  zmm20, zmm16, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpternlogq  zmm28, zmm3, zmm20, 0x96            ; C8·H^1: HI += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
-    vpshufb     zmm3, zmm3, zmm6                    ; C8·H^1: C
+    vpternlogq  zmm28, zmm6, zmm20, 0x96            ; C8·H^1: HI += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vmovdqu64   zmm6, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
+    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vpclmulqdq  zmm20, zmm16, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm21, zmm3, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
+    vpclmulqdq  zmm21, zmm6, [rdi + 1152], 0x00     ; C8·H^1: A0·K0
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
     vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C2·H^7: LO += it
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
     vpclmulqdq  zmm10, zmm16, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm3, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vpternlogq  zmm28, zmm10, zmm16, 0x96           ; C2·H^7: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
     vmovdqu64   zmm16, [rbp + 64]                   ; C2·H^7: C, bytes as in memory
     vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
-    vpshufb     zmm16, zmm16, zmm6                  ; C2·H^7: C
+    vpshufb     zmm16, zmm16, zmm0                  ; C2·H^7: C
     vaesenc     zmm18, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm3, [rdi + 512], 0x01      ; C8·H^1: A1·B0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
     vpclmulqdq  zmm20, zmm16, [rdi + 768], 0x00     ; C2·H^7: A0·K0
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpternlogq  zmm27, zmm11, zmm20, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
     vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
     vaesenc     zmm11, zmm17, zmm12                 ; AES: round 7
     vpclmulqdq  zmm17, zmm16, [rdi + 768], 0x10     ; C2·H^7: A0·K1
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vpternlogq  zmm28, zmm3, zmm17, 0x96            ; C1·H^8: HI += it
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vmovdqu64   zmm3, [rbp]                         ; C1·H^8: C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpshufb     zmm3, zmm3, zmm6                    ; C1·H^8: C
+    vpternlogq  zmm28, zmm6, zmm17, 0x96            ; C1·H^8: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpxorq      zmm3, zmm3, zmm19                   ; C1·H^8: A = X + C
+    vmovdqu64   zmm6, [rbp]                         ; C1·H^8: C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpxorq      zmm6, zmm6, zmm19                   ; C1·H^8: A = X + C
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
     vpclmulqdq  zmm12, zmm16, [rdi + 128], 0x01     ; C2·H^7: A1·B0
     vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
     vaesenc     zmm17, zmm18, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm6, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpternlogq  zmm27, zmm12, zmm18, 0x96           ; C1·H^8: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
     vpclmulqdq  zmm12, zmm16, [rdi + 128], 0x11     ; C2·H^7: A1·B1
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm6, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
     vpternlogq  zmm28, zmm12, zmm13, 0x96           ; C1·H^8: HI += it
     vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm12, zmm6, [rdi + 64], 0x01       ; C1·H^8: A1·B0
     vaesenc     zmm13, zmm17, zmm14                 ; AES: round 9
-    vaesenc     zmm14, zmm0, zmm14                  ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vpxorq      zmm12, zmm27, zmm12                 ; C1·H^8: LO += it
-    vpxorq      zmm0, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vaesenclast zmm16, zmm2, zmm0                   ; AES: last round: the other text
-    vmovdqu64   [rbp + 512], zmm16                  ; AES: written
-    vpshufd     zmm0, zmm12, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm3, zmm0, 0x96             ; reduce: + HI
-    vaesenclast zmm3, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rbp + 576], zmm3                   ; AES: written
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x00      ; lengths: A0·K0
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm2, xmm1, [rdi + 560], 0x01       ; lengths: A1·B0
-    vmovdqu64   [rbp + 640], zmm5                   ; AES: written
-    vpxorq      xmm2, xmm0, xmm2                    ; lengths: LO += it
-    vpxorq      zmm0, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm0                    ; AES: last round: the other text
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vmovdqu64   [rbp + 704], zmm4                   ; AES: written
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm9, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vmovdqu64   [rbp + 768], zmm9                   ; AES: written
-    vpclmulqdq  zmm1, zmm12, zmm7, 0x10             ; reduce: LO0·Q'
-    vpxorq      zmm10, zmm15, [r9 + 320]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm11, zmm10                 ; AES: last round: the other text
-    vpxorq      zmm1, zmm1, zmm28                   ; reduce: RES = fold(LO) + HI
-    vmovdqu64   [rbp + 832], zmm10                  ; AES: written
-    vextracti64x4 ymm11, zmm1, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm12, zmm15, [r9 + 384]            ; AES: k_Nr + text
-    vaesenclast zmm12, zmm13, zmm12                 ; AES: last round: the other text
-    vpxorq      ymm1, ymm1, ymm11                   ; reduce: add up the lanes
-    vmovdqu64   [rbp + 896], zmm12                  ; AES: written
-    vextracti64x2 xmm11, ymm1, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm8, zmm15, zmm8                   ; AES: k_Nr + text
-    vaesenclast zmm8, zmm14, zmm8                   ; AES: last round: the other text
-    vpxorq      xmm19, xmm1, xmm11                  ; reduce: add up the lanes
-    vmovdqu8    [rbp + 960]{k1}, zmm8               ; AES: written
-    vmovdqu8    zmm1{k1}{z}, zmm8                   ; AES: C, zero-padded
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
-    vpclmulqdq  zmm11, zmm3, [rdx + 704], 0x10      ; C2: A0·K1
-    vpclmulqdq  zmm13, zmm3, [rdx + 64], 0x01       ; C2: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vpternlogq  zmm2, zmm8, zmm13, 0x96             ; C2: LO += it
-    vpternlogq  zmm0, zmm11, zmm3, 0x96             ; C2: HI += it
-    vpshufb     zmm3, zmm5, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vpclmulqdq  zmm8, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
-    vpclmulqdq  zmm11, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vpternlogq  zmm2, zmm5, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C3: HI += it
-    vpshufb     zmm3, zmm4, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 832], 0x00       ; C4: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 832], 0x10       ; C4: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 192], 0x01       ; C4: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 192], 0x11       ; C4: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C4: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C4: HI += it
-    vpshufb     zmm3, zmm9, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 896], 0x00       ; C5: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 896], 0x10       ; C5: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 256], 0x01       ; C5: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 256], 0x11       ; C5: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C5: HI += it
-    vpshufb     zmm3, zmm10, zmm6                   ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 960], 0x00       ; C6: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 960], 0x10       ; C6: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 320], 0x01       ; C6: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C6: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C6: HI += it
-    vpshufb     zmm3, zmm12, zmm6                   ; C
-    vpclmulqdq  zmm4, zmm3, [rdx + 1024], 0x00      ; C7: A0·K0
-    vpclmulqdq  zmm5, zmm3, [rdx + 1024], 0x10      ; C7: A0·K1
-    vpclmulqdq  zmm8, zmm3, [rdx + 384], 0x01       ; C7: A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx + 384], 0x11       ; C7: A1·B1
-    vpternlogq  zmm2, zmm4, zmm8, 0x96              ; C7: LO += it
-    vpternlogq  zmm0, zmm5, zmm3, 0x96              ; C7: HI += it
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 1088], 0x00      ; C8: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 1088], 0x10      ; C8: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx + 448], 0x01       ; C8: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 448], 0x11       ; C8: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C8: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C8: HI += it
-    vpshufb     zmm1, zmm16, zmm6                   ; C
-    vpxorq      zmm1, zmm1, zmm19                   ; A = X + C
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
+    vpxorq      zmm14, zmm15, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vaesenclast zmm14, zmm5, zmm14                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 512], zmm14                  ; AES: written
+    vpshufd     zmm5, zmm12, 0x4e                   ; reduce: (LO1, LO0)
+    vpxorq      zmm16, zmm15, [r9 + 64]             ; AES: k_Nr + text
+    vpternlogq  zmm28, zmm6, zmm5, 0x96             ; reduce: + HI
+    vaesenclast zmm6, zmm9, zmm16                   ; AES: last round: the other text
+    vmovdqu64   [rbp + 576], zmm6                   ; AES: written
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x00      ; lengths: A0·K0
+    vpxorq      zmm9, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  xmm9, xmm2, [rdi + 560], 0x01       ; lengths: A1·B0
+    vmovdqu64   [rbp + 640], zmm8                   ; AES: written
+    vpxorq      xmm5, xmm5, xmm9                    ; lengths: LO += it
+    vpxorq      zmm9, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  xmm9, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vmovdqu64   [rbp + 704], zmm7                   ; AES: written
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm16, zmm15, [r9 + 256]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm10, zmm16                 ; AES: last round: the other text
+    vpxorq      xmm2, xmm9, xmm2                    ; lengths: HI += it
+    vmovdqu64   [rbp + 768], zmm10                  ; AES: written
+    vpclmulqdq  zmm9, zmm12, zmm1, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm12, zmm15, [r9 + 320]            ; AES: k_Nr + text
+    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
+    vpxorq      zmm9, zmm9, zmm28                   ; reduce: RES = fold(LO) + HI
+    vmovdqu64   [rbp + 832], zmm11                  ; AES: written
+    vextracti64x4 ymm12, zmm9, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm16, zmm15, [r9 + 384]            ; AES: k_Nr + text
+    vaesenclast zmm13, zmm13, zmm16                 ; AES: last round: the other text
+    vpxorq      ymm9, ymm9, ymm12                   ; reduce: add up the lanes
+    vmovdqu64   [rbp + 896], zmm13                  ; AES: written
+    vextracti64x2 xmm12, ymm9, 0x01                 ; reduce: upper lanes
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm19, xmm9, xmm12                  ; reduce: add up the lanes
+    vmovdqu8    [rbp + 960]{k1}, zmm3               ; AES: written
+    vmovdqu8    zmm3{k1}{z}, zmm3                   ; AES: C, zero-padded
+    vpshufb     zmm4, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 704], 0x00       ; C2: A0·K0
+    vpclmulqdq  zmm9, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm12, zmm4, [rdx + 64], 0x01       ; C2: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpternlogq  zmm5, zmm6, zmm12, 0x96             ; C2: LO += it
+    vpternlogq  zmm2, zmm9, zmm4, 0x96              ; C2: HI += it
+    vpshufb     zmm4, zmm8, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
+    vpclmulqdq  zmm9, zmm4, [rdx + 128], 0x01       ; C3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
+    vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C3: LO += it
+    vpternlogq  zmm2, zmm8, zmm4, 0x96              ; C3: HI += it
+    vpshufb     zmm4, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 832], 0x00       ; C4: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 832], 0x10       ; C4: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 192], 0x01       ; C4: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C4: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C4: HI += it
+    vpshufb     zmm4, zmm10, zmm0                   ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 896], 0x00       ; C5: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 896], 0x10       ; C5: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 256], 0x01       ; C5: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 256], 0x11       ; C5: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C5: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C5: HI += it
+    vpshufb     zmm4, zmm11, zmm0                   ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 960], 0x00       ; C6: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 960], 0x10       ; C6: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 320], 0x01       ; C6: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C6: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C6: HI += it
+    vpshufb     zmm4, zmm13, zmm0                   ; C
+    vpclmulqdq  zmm6, zmm4, [rdx + 1024], 0x00      ; C7: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdx + 1024], 0x10      ; C7: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdx + 384], 0x01       ; C7: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx + 384], 0x11       ; C7: A1·B1
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C7: LO += it
+    vpternlogq  zmm2, zmm7, zmm4, 0x96              ; C7: HI += it
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 1088], 0x00      ; C8: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 448], 0x01       ; C8: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 448], 0x11       ; C8: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C8: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C8: HI += it
+    vpshufb     zmm3, zmm14, zmm0                   ; C
+    vpxorq      zmm3, zmm3, zmm19                   ; A = X + C
+    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpternlogq  zmm5, zmm4, zmm7, 0x96              ; C1: LO += it
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm2, zmm7, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
+    vpclmulqdq  zmm1, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .tagged:
@@ -5323,6 +5736,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
     ret
 .refused:
     mov         eax, 0x02
+    vzeroupper                                      ; upper halves are the caller's
     add         rsp, 0x40                           ; frame
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
@@ -5333,7 +5747,7 @@ gcm128_avx512_k_clmul1_x32_short_seal:
 ; int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
 ;   stack 104 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
-;   secrets may remain in xmm0-5,8-31, 16 bytes of stack
+;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_k_clmul1_x32_short_open:function (gcm128_avx512_k_clmul1_x32_short_open.end - gcm128_avx512_k_clmul1_x32_short_open)
 align 32
 gcm128_avx512_k_clmul1_x32_short_open:
@@ -5369,100 +5783,23 @@ gcm128_avx512_k_clmul1_x32_short_open:
     cmp         r10, 0x11
     jae         .refused
 .tag_length:
+    vmovdqu64   zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   zmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rdx, 0x0c
     jne         .other
-    vmovq       xmm0, [rsi]                         ; IV, bytes 0..7
-    vmovd       xmm1, [rsi + 8]                     ; bytes 8..11
-    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; IV || 0 in every lane
-    vpxorq      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers]  ; IV || j
-    vpxorq      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_0]  ; IV || j
-    vpxorq      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_1]  ; IV || j
-    vpxorq      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_5]  ; IV || j
-    vpxorq      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_9]  ; IV || j
-    vpxorq      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_numbers_from_13]  ; IV || j
-    jmp         .counter
-.other:
-    vmovdqu64   xmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   xmm1, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
-    vpxorq      xmm2, xmm2, xmm2
-    mov         r11, rdx
-    cmp         r11, 0x10
-    jb          .iv_short
-.iv_whole:
-    vmovdqu64   xmm3, [rsi]                         ; C, bytes as in memory
-    vpshufb     xmm3, xmm3, xmm0                    ; C
-    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm2, xmm4, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
-    add         rsi, 0x10                           ; the next block
-    sub         r11, 0x10
-    cmp         r11, 0x10
-    jae         .iv_whole
-.iv_after_whole:
-    cmp         r11, 0x00
-    je          .iv_lengths
-.iv_short:
-    mov         rbx, -1
-    bzhi        rbx, rbx, r11
-    kmovq       k1, rbx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
-    vpshufb     xmm3, xmm3, xmm0                    ; C_last
-    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm4, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm2, xmm4, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
-.iv_lengths:
-    shl         rdx, 0x03                           ; bits
-    vmovq       xmm3, rdx
-    vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
-    vpclmulqdq  xmm3, xmm2, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
-    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
-    vpclmulqdq  xmm4, xmm2, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
-    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
-    vpxorq      xmm3, xmm3, xmm4                    ; (X + C)·H: LO += it
-    vpclmulqdq  xmm1, xmm3, xmm1, 0x10              ; (X + C)·H: LO0·Q'
-    vpshufd     xmm3, xmm3, 0x4e                    ; (X + C)·H: (LO1, LO0)
-    vpternlogq  xmm5, xmm2, xmm3, 0x96              ; (X + C)·H: + HI
-    vpxorq      xmm2, xmm1, xmm5                    ; (X + C)·H: RES = fold(LO) + HI
-    vpshufb     xmm0, xmm2, xmm0                    ; J_0
-    vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
-    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter, last word first
-    vpaddd      zmm1, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead]  ; as many blocks ahead
-    vpshufb     zmm1, zmm1, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm2, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_0]  ; as many blocks ahead
-    vpshufb     zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm3, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_1]  ; as many blocks ahead
-    vpshufb     zmm3, zmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm4, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_5]  ; as many blocks ahead
-    vpshufb     zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm5, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_9]  ; as many blocks ahead
-    vpshufb     zmm5, zmm5, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_ahead_from_13]  ; as many blocks ahead
-    vpshufb     zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; counter blocks
-.counter:
-    vmovdqu64   zmm6, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
-    vmovdqu64   zmm7, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vmovq       xmm2, [rsi]                         ; IV, bytes 0..7
+    vmovd       xmm3, [rsi + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm2, xmm2, xmm3                    ; IV
+    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; IV || 0 in every lane
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
     mov         rdx, -1
     bzhi        rdx, rdx, r8
     kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm8{k1}{z}, [rcx]                  ; AAD, zero-padded
-    vpshufb     xmm8, xmm8, xmm6                    ; AAD
+    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm3, xmm0                    ; AAD
     jmp         .text
 .more:
     mov         rdx, r8
@@ -5472,127 +5809,127 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         rbp, r8
     sub         rbp, rdx                            ; bytes before it
     lea         rsi, [rcx + rbp]                    ; the last block
-    vpxorq      xmm8, xmm8, xmm8
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      xmm3, xmm3, xmm3
     cmp         rbp, 512
     jb          .aad_tail
 .aad_groups:
 .aad_group:
-    vmovdqu64   zmm9, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C3·H^6: C
-    vpclmulqdq  zmm19, zmm9, [rdi + 832], 0x00      ; C3·H^6: A0·K0
-    vpclmulqdq  zmm20, zmm9, [rdi + 832], 0x10      ; C3·H^6: A0·K1
-    vpclmulqdq  zmm10, zmm9, [rdi + 192], 0x01      ; C3·H^6: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 192], 0x11       ; C3·H^6: A1·B1
-    vmovdqu64   zmm11, [rcx + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm6                  ; C4·H^5: C
-    vpclmulqdq  zmm12, zmm11, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpclmulqdq  zmm13, zmm11, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpclmulqdq  zmm14, zmm11, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpclmulqdq  zmm11, zmm11, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vmovdqu64   zmm15, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm15, zmm15, zmm6                  ; C5·H^4: C
-    vpclmulqdq  zmm16, zmm15, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vpclmulqdq  zmm17, zmm15, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vpclmulqdq  zmm18, zmm15, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vpclmulqdq  zmm15, zmm15, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vpternlogq  zmm19, zmm10, zmm12, 0x96           ; C5·H^4: LO += it
-    vpternlogq  zmm20, zmm9, zmm13, 0x96            ; C5·H^4: HI += it
-    vmovdqu64   zmm9, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C6·H^3: C
-    vpclmulqdq  zmm10, zmm9, [rdi + 1024], 0x00     ; C6·H^3: A0·K0
-    vpclmulqdq  zmm12, zmm9, [rdi + 1024], 0x10     ; C6·H^3: A0·K1
-    vpclmulqdq  zmm13, zmm9, [rdi + 384], 0x01      ; C6·H^3: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 384], 0x11       ; C6·H^3: A1·B1
-    vpternlogq  zmm19, zmm14, zmm16, 0x96           ; C6·H^3: LO += it
-    vpternlogq  zmm20, zmm11, zmm17, 0x96           ; C6·H^3: HI += it
-    vmovdqu64   zmm11, [rcx + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm6                  ; C7·H^2: C
-    vpclmulqdq  zmm14, zmm11, [rdi + 1088], 0x00    ; C7·H^2: A0·K0
-    vpclmulqdq  zmm16, zmm11, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vpclmulqdq  zmm17, zmm11, [rdi + 448], 0x01     ; C7·H^2: A1·B0
-    vpclmulqdq  zmm11, zmm11, [rdi + 448], 0x11     ; C7·H^2: A1·B1
-    vpternlogq  zmm19, zmm18, zmm10, 0x96           ; C7·H^2: LO += it
-    vpternlogq  zmm20, zmm15, zmm12, 0x96           ; C7·H^2: HI += it
-    vmovdqu64   zmm10, [rcx + 448]                  ; C8·H^1: C, bytes as in memory
-    vpshufb     zmm10, zmm10, zmm6                  ; C8·H^1: C
-    vpclmulqdq  zmm12, zmm10, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
-    vpclmulqdq  zmm15, zmm10, [rdi + 1152], 0x10    ; C8·H^1: A0·K1
-    vpclmulqdq  zmm18, zmm10, [rdi + 512], 0x01     ; C8·H^1: A1·B0
-    vpclmulqdq  zmm10, zmm10, [rdi + 512], 0x11     ; C8·H^1: A1·B1
-    vpternlogq  zmm19, zmm13, zmm14, 0x96           ; C8·H^1: LO += it
-    vpternlogq  zmm20, zmm9, zmm16, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm9, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C2·H^7: C
-    vpclmulqdq  zmm13, zmm9, [rdi + 768], 0x00      ; C2·H^7: A0·K0
-    vpclmulqdq  zmm14, zmm9, [rdi + 768], 0x10      ; C2·H^7: A0·K1
-    vpclmulqdq  zmm16, zmm9, [rdi + 128], 0x01      ; C2·H^7: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rdi + 128], 0x11       ; C2·H^7: A1·B1
-    vpternlogq  zmm19, zmm17, zmm12, 0x96           ; C2·H^7: LO += it
-    vpternlogq  zmm20, zmm11, zmm15, 0x96           ; C2·H^7: HI += it
-    vmovdqu64   zmm11, [rcx]                        ; C1·H^8: C, bytes as in memory
-    vpshufb     zmm11, zmm11, zmm6                  ; C1·H^8: C
-    vpxorq      zmm8, zmm11, zmm8                   ; C1·H^8: A = X + C
-    vpclmulqdq  zmm11, zmm8, [rdi + 704], 0x00      ; C1·H^8: A0·K0
-    vpclmulqdq  zmm12, zmm8, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vpclmulqdq  zmm15, zmm8, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vpternlogq  zmm19, zmm18, zmm13, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm20, zmm10, zmm14, 0x96           ; C1·H^8: HI += it
-    vpternlogq  zmm19, zmm16, zmm11, 0x96           ; C1·H^8: LO += it
-    vpternlogq  zmm20, zmm9, zmm12, 0x96            ; C1·H^8: HI += it
-    vpxorq      zmm9, zmm19, zmm15                  ; C1·H^8: LO += it
-    vpclmulqdq  zmm10, zmm9, zmm7, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm9, zmm9, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; reduce: + HI
-    vpxorq      zmm8, zmm10, zmm20                  ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm9, zmm8, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm8, ymm8, ymm9                    ; reduce: add up the lanes
-    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
+    vmovdqu64   zmm4, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C3·H^6: C
+    vpclmulqdq  zmm14, zmm4, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm15, zmm4, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm5, zmm4, [rdi + 192], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm6, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C4·H^5: C
+    vpclmulqdq  zmm7, zmm6, [rdi + 896], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  zmm8, zmm6, [rdi + 896], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  zmm9, zmm6, [rdi + 256], 0x01       ; C4·H^5: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vmovdqu64   zmm10, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm10, zmm10, zmm0                  ; C5·H^4: C
+    vpclmulqdq  zmm11, zmm10, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm12, zmm10, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm13, zmm10, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm10, zmm10, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm14, zmm5, zmm7, 0x96             ; C5·H^4: LO += it
+    vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C5·H^4: HI += it
+    vmovdqu64   zmm4, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C6·H^3: C
+    vpclmulqdq  zmm5, zmm4, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
+    vpclmulqdq  zmm7, zmm4, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  zmm8, zmm4, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm14, zmm9, zmm11, 0x96            ; C6·H^3: LO += it
+    vpternlogq  zmm15, zmm6, zmm12, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm6, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm9, zmm6, [rdi + 1088], 0x00      ; C7·H^2: A0·K0
+    vpclmulqdq  zmm11, zmm6, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm12, zmm6, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpternlogq  zmm14, zmm13, zmm5, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm15, zmm10, zmm7, 0x96            ; C7·H^2: HI += it
+    vmovdqu64   zmm5, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm7, zmm5, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpclmulqdq  zmm10, zmm5, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vpclmulqdq  zmm13, zmm5, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  zmm14, zmm8, zmm9, 0x96             ; C8·H^1: LO += it
+    vpternlogq  zmm15, zmm4, zmm11, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm4, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm8, zmm4, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  zmm9, zmm4, [rdi + 768], 0x10       ; C2·H^7: A0·K1
+    vpclmulqdq  zmm11, zmm4, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpternlogq  zmm14, zmm12, zmm7, 0x96            ; C2·H^7: LO += it
+    vpternlogq  zmm15, zmm6, zmm10, 0x96            ; C2·H^7: HI += it
+    vmovdqu64   zmm6, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C1·H^8: C
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^8: A = X + C
+    vpclmulqdq  zmm6, zmm3, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  zmm10, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpternlogq  zmm14, zmm13, zmm8, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm15, zmm5, zmm9, 0x96             ; C1·H^8: HI += it
+    vpternlogq  zmm14, zmm11, zmm6, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm15, zmm4, zmm7, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm4, zmm14, zmm10                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm5, zmm4, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm4, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm15, zmm3, zmm4, 0x96             ; reduce: + HI
+    vpxorq      zmm3, zmm5, zmm15                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm3, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
     add         rcx, 512                            ; next group
     sub         rbp, 512
     cmp         rbp, 512
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .aad_absorbed
     lea         r11, [rbp + 15]
     and         r11, -16
     lea         rbx, [rdi + 576]
     sub         rbx, r11                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x40
     jae         .aad_first
-    vpxorq      xmm13, xmm13, xmm13
-    vpxorq      xmm14, xmm14, xmm14
+    vpxorq      xmm8, xmm8, xmm8
+    vpxorq      xmm9, xmm9, xmm9
     jmp         .aad_rest
 .aad_first:
-    vmovdqu64   zmm9, [rcx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C·H^m: C
-    vpxorq      zmm8, zmm9, zmm8                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm9, zmm8, [rbx + 640], 0x00       ; C·H^m: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rbx + 640], 0x10      ; C·H^m: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rbx], 0x01            ; C·H^m: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rbx], 0x11             ; C·H^m: A1·B1
-    vpxorq      zmm13, zmm9, zmm11                  ; C·H^m: LO += it
-    vpxorq      zmm14, zmm10, zmm8                  ; C·H^m: HI += it
-    vpxorq      xmm8, xmm8, xmm8                    ; C·H^m: X counts once
+    vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C·H^m: C
+    vpxorq      zmm3, zmm4, zmm3                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm4, zmm3, [rbx + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rbx + 640], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rbx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rbx], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm8, zmm4, zmm6                    ; C·H^m: LO += it
+    vpxorq      zmm9, zmm5, zmm3                    ; C·H^m: HI += it
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbp, 0x40
     cmp         rbp, 0x40
     jb          .aad_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
-    vmovdqu64   zmm9, [rcx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     zmm9, zmm9, zmm6                    ; C·H^i: C
-    vpclmulqdq  zmm10, zmm9, [rbx + 640], 0x00      ; C·H^i: A0·K0
-    vpclmulqdq  zmm11, zmm9, [rbx + 640], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm12, zmm9, [rbx], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm9, zmm9, [rbx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm13, zmm10, zmm12, 0x96           ; C·H^i: LO += it
-    vpternlogq  zmm14, zmm11, zmm9, 0x96            ; C·H^i: HI += it
+    vmovdqu64   zmm4, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm4, zmm4, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm5, zmm4, [rbx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rbx + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rbx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm6, zmm4, 0x96              ; C·H^i: HI += it
     add         rbx, 0x40                           ; the next powers
     add         rcx, 0x40                           ; the next blocks
     sub         rbp, 0x40
@@ -5605,449 +5942,994 @@ gcm128_avx512_k_clmul1_x32_short_open:
     mov         r11, -1
     bzhi        r11, r11, rbp
     kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    zmm9{k1}{z}, [rcx]                  ; C, zero-padded
-    vpshufb     zmm9, zmm9, zmm6                    ; C
-    vpxorq      zmm8, zmm9, zmm8                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm9, zmm8, [rbx + 640], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  zmm10, zmm8, [rbx + 640], 0x10      ; C·H^i: A0·K1
-    vpclmulqdq  zmm11, zmm8, [rbx], 0x01            ; C·H^i: A1·B0
-    vpclmulqdq  zmm8, zmm8, [rbx], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm13, zmm9, zmm11, 0x96            ; C·H^i: LO += it
-    vpternlogq  zmm14, zmm10, zmm8, 0x96            ; C·H^i: HI += it
+    vmovdqu8    zmm4{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpxorq      zmm3, zmm4, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm4, zmm3, [rbx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm5, zmm3, [rbx + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm6, zmm3, [rbx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm3, zmm3, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm8, zmm4, zmm6, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm9, zmm5, zmm3, 0x96              ; C·H^i: HI += it
 .aad_reduce:
-    vpclmulqdq  zmm8, zmm13, zmm7, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm9, zmm13, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm9, zmm14, zmm8, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm8, zmm9, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm8, ymm9, ymm8                    ; reduce: add up the lanes
-    vextracti64x2 xmm9, ymm8, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm8, xmm8, xmm9                    ; reduce: add up the lanes
+    vpclmulqdq  zmm3, zmm8, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm8, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm4, zmm9, zmm3, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm4, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm4, ymm3, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm3, xmm3, xmm4                    ; reduce: add up the lanes
 .aad_absorbed:
     mov         rcx, -1
     bzhi        rcx, rcx, rdx
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm9{k1}{z}, [rsi]                  ; AAD, zero-padded
-    vpshufb     xmm9, xmm9, xmm6                    ; AAD
-    vpxorq      xmm8, xmm8, xmm9                    ; S = X + the last block
+    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm4, xmm4, xmm0                    ; AAD
+    vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
 .text:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 257
     jae         .long
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm9, rcx
+    vmovq       xmm4, rcx
     shl         r8, 0x03                            ; bits
-    vmovq       xmm10, r8
-    vpunpcklqdq xmm9, xmm9, xmm10                   ; bits of both lengths, bytes reversed
+    vmovq       xmm5, r8
+    vpunpcklqdq xmm4, xmm4, xmm5                    ; bits of both lengths, bytes reversed
     lea         rcx, [r13 + 15]
     and         rcx, -16
     neg         rcx                                 ; -16·m
     lea         rdx, [rdi + rcx + 544]              ; H^(m+2)
+    vbroadcasti64x2 zmm5, [rdi + 1280]              ; k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; (IV || 0) + k_0
     cmp         r13, 0x21
     jae         .short_over_one
-    mov         rsi, -1
-    bzhi        rsi, rsi, r13
+    mov         r8, -1
+    bzhi        r8, r8, r13
+    mov         rsi, r8
     shl         rsi, 0x10
     kmovq       k1, rsi                             ; the text, behind lane 0
+    vmovdqu8    zmm5{k1}{z}, [r9 - 16]              ; C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
     lea         rsi, [rel gcm128_avx512_k_clmul1_x32_short_one_lane]
-    vshufi64x2  zmm0, zmm9, zmm9, 0x00              ; the lengths in every lane
-    vpandq      zmm3, zmm0, [rsi + rcx + 32]        ; in theirs
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm0, zmm2, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
-    vmovdqu8    zmm1{k1}{z}, [r9 - 16]              ; text, zero-padded
-    vbroadcasti64x2 zmm2, [rdi + 1440]              ; k_10
-    vpxorq      zmm2, zmm2, zmm1                    ; k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; other text
-    vmovdqa64   xmm2, xmm0                          ; E_K(J_0)
-    vmovdqu8    [r12 - 16]{k1}, zmm0                ; written
-    vpshufb     zmm0, zmm1, zmm6                    ; C
-    vpternlogq  zmm3, zmm8, zmm0, 0x96              ; beside it: S, the lengths
-    vpclmulqdq  zmm0, zmm3, [rdx + 640], 0x00       ; A0·K0
-    vpclmulqdq  zmm1, zmm3, [rdx + 640], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm3, [rdx], 0x01             ; A1·B0
-    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; A1·B1
-    vpxorq      zmm11, zmm0, zmm4                   ; LO += it
-    vpxorq      zmm12, zmm1, zmm3                   ; HI += it
+    vshufi64x2  zmm4, zmm4, zmm4, 0x00              ; the lengths in every lane
+    vpandq      zmm4, zmm4, [rsi + rcx + 32]        ; in theirs
+    vpternlogq  zmm4, zmm3, zmm5, 0x96              ; S, C_1 …, the lengths
+    vpclmulqdq  zmm3, zmm4, [rdx + 640], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm4, [rdx + 640], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm4, [rdx], 0x01             ; A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; A1·B1
+    vpxorq      zmm10, zmm3, zmm6                   ; LO += it
+    vpxorq      zmm11, zmm5, zmm4                   ; HI += it
+    kmovq       k1, r8                              ; the text
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm3                    ; round 1
+    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm3                    ; round 2
+    vbroadcasti64x2 zmm3, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm3                    ; round 3
+    vbroadcasti64x2 zmm3, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm3                    ; round 4
+    vbroadcasti64x2 zmm3, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm3                    ; round 5
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm3                    ; round 6
+    vbroadcasti64x2 zmm3, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm3                    ; round 7
+    vbroadcasti64x2 zmm3, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm3                    ; round 8
+    vbroadcasti64x2 zmm3, [rdi + 1424]              ; k_9
+    vaesenc     zmm2, zmm2, zmm3                    ; round 9
+    vmovdqu8    zmm3{k1}{z}, [r9]                   ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm3, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm3                    ; other text
+    vmovdqu8    [r12]{k1}, zmm2                     ; written
+    vpxorq      xmm3, xmm3, xmm3
+    valignq     zmm2, zmm3, zmm2, 0x06              ; E_K(J_0)
     jmp         .short_reduce
 .short_over_one:
-    vinserti64x2 ymm2, ymm8, xmm9, 0x01             ; S, lengths: S, the lengths
-    vmovdqu64   xmm8, [rdx]                         ; S, lengths: H^(m+2)
-    vmovdqu64   xmm9, [rdi + 560]                   ; S, lengths: H
-    vinserti64x2 ymm8, ymm8, xmm9, 0x01             ; S, lengths: both
-    vmovdqu64   xmm9, [rdx + 640]                   ; S, lengths: H^(m+2)
-    vmovdqu64   xmm10, [rdi + 1200]                 ; S, lengths: H
-    vinserti64x2 ymm9, ymm9, xmm10, 0x01            ; S, lengths: both
-    vpclmulqdq  ymm10, ymm2, ymm9, 0x00             ; S, lengths: A0·K0
-    vpclmulqdq  ymm9, ymm2, ymm9, 0x10              ; S, lengths: A0·K1
-    vpclmulqdq  ymm11, ymm2, ymm8, 0x01             ; S, lengths: A1·B0
-    vpclmulqdq  ymm2, ymm2, ymm8, 0x11              ; S, lengths: A1·B1
-    vpxorq      ymm11, ymm10, ymm11                 ; S, lengths: LO += it
-    vpxorq      ymm12, ymm9, ymm2                   ; S, lengths: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; S, lengths: S, the lengths
+    vmovdqu64   xmm4, [rdx]                         ; S, lengths: H^(m+2)
+    vmovdqu64   xmm5, [rdi + 560]                   ; S, lengths: H
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; S, lengths: both
+    vmovdqu64   xmm5, [rdx + 640]                   ; S, lengths: H^(m+2)
+    vmovdqu64   xmm6, [rdi + 1200]                  ; S, lengths: H
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; S, lengths: both
+    vpclmulqdq  ymm6, ymm3, ymm5, 0x00              ; S, lengths: A0·K0
+    vpclmulqdq  ymm5, ymm3, ymm5, 0x10              ; S, lengths: A0·K1
+    vpclmulqdq  ymm7, ymm3, ymm4, 0x01              ; S, lengths: A1·B0
+    vpclmulqdq  ymm3, ymm3, ymm4, 0x11              ; S, lengths: A1·B1
+    vpxorq      ymm10, ymm6, ymm7                   ; S, lengths: LO += it
+    vpxorq      ymm11, ymm5, ymm3                   ; S, lengths: HI += it
+    cmp         r13, 0x81
+    jae         .short_over_128
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x41
-    jae         .short_over_1
+    jae         .short_over_64
+    cmp         r13, 0x31
+    jae         .short_over_48
     mov         rcx, -1
     bzhi        rcx, rcx, r13
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm2, zmm2, zmm1                    ; round 1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm2, zmm2, zmm1                    ; round 2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm2, zmm2, zmm1                    ; round 3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm2, zmm2, zmm1                    ; round 4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm2, zmm2, zmm1                    ; round 5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm2, zmm2, zmm1                    ; round 6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm2, zmm2, zmm1                    ; round 7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm2, zmm2, zmm1                    ; round 8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm3, zmm2, zmm1                    ; round 9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
-    vbroadcasti64x2 zmm1, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm0, zmm1                    ; E_K(J_0)
-    vmovdqu8    zmm0{k1}{z}, [r9]                   ; text, zero-padded
-    vpxorq      zmm1, zmm1, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1                    ; other text
-    vmovdqu8    [r12]{k1}, zmm1                     ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
+    vaesenc     zmm2, zmm2, zmm3                    ; round 1
+    vbroadcasti64x2 zmm3, [rdi + 1312]              ; k_2
+    vaesenc     zmm2, zmm2, zmm3                    ; round 2
+    vbroadcasti64x2 zmm3, [rdi + 1328]              ; k_3
+    vaesenc     zmm2, zmm2, zmm3                    ; round 3
+    vbroadcasti64x2 zmm3, [rdi + 1344]              ; k_4
+    vaesenc     zmm2, zmm2, zmm3                    ; round 4
+    vbroadcasti64x2 zmm3, [rdi + 1360]              ; k_5
+    vaesenc     zmm2, zmm2, zmm3                    ; round 5
+    vbroadcasti64x2 zmm3, [rdi + 1376]              ; k_6
+    vaesenc     zmm2, zmm2, zmm3                    ; round 6
+    vbroadcasti64x2 zmm3, [rdi + 1392]              ; k_7
+    vaesenc     zmm2, zmm2, zmm3                    ; round 7
+    vbroadcasti64x2 zmm3, [rdi + 1408]              ; k_8
+    vaesenc     zmm2, zmm2, zmm3                    ; round 8
+    vbroadcasti64x2 zmm3, [rdi + 1424]              ; k_9
+    vaesenc     zmm2, zmm2, zmm3                    ; round 9
+    vmovdqu8    zmm3{k1}{z}, [r9]                   ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; other text
+    vmovdqu8    [r12]{k1}, zmm2                     ; written
+    vpxorq      xmm4, xmm4, xmm4
+    valignq     zmm2, zmm4, zmm2, 0x06              ; E_K(J_0)
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
     jmp         .short_reduce
-.short_over_1:
-    cmp         r13, 0x81
-    jae         .short_over_2
+.short_over_48:
+    mov         rcx, -1
+    bzhi        rcx, rcx, r13
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm2, zmm4                    ; E_K(J_0)
+    vmovdqu8    zmm4{k1}{z}, [r9]                   ; text, zero-padded
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vpxorq      zmm5, zmm5, zmm4                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vmovdqu8    [r12]{k1}, zmm3                     ; written
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_64:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x71
+    jae         .short_over_112
     lea         rcx, [r13 - 64]
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm2, zmm2, zmm1                    ; round 1
-    vaesenc     zmm3, zmm3, zmm1                    ; round 1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm2, zmm2, zmm1                    ; round 2
-    vaesenc     zmm3, zmm3, zmm1                    ; round 2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm2, zmm2, zmm1                    ; round 3
-    vaesenc     zmm3, zmm3, zmm1                    ; round 3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm2, zmm2, zmm1                    ; round 4
-    vaesenc     zmm3, zmm3, zmm1                    ; round 4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm2, zmm2, zmm1                    ; round 5
-    vaesenc     zmm3, zmm3, zmm1                    ; round 5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm2, zmm2, zmm1                    ; round 6
-    vaesenc     zmm3, zmm3, zmm1                    ; round 6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm2, zmm2, zmm1                    ; round 7
-    vaesenc     zmm3, zmm3, zmm1                    ; round 7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm2, zmm2, zmm1                    ; round 8
-    vaesenc     zmm3, zmm3, zmm1                    ; round 8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm4, zmm2, zmm1                    ; round 9
-    vaesenc     zmm3, zmm3, zmm1                    ; round 9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
-    vbroadcasti64x2 zmm1, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm0, zmm1                    ; E_K(J_0)
-    vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm5, zmm1, zmm0                    ; k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; other text
-    vmovdqu64   [r12], zmm4                         ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm4, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm0, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm0, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm4, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm0, 0x96             ; HI += it
-    vmovdqu8    zmm0{k1}{z}, [r9 + 64]              ; text, zero-padded
-    vpxorq      zmm1, zmm1, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1                    ; other text
-    vmovdqu8    [r12 + 64]{k1}, zmm1                ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm4, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm4                    ; round 1
+    vaesenc     zmm2, zmm2, zmm4                    ; round 1
+    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm4                    ; round 2
+    vaesenc     zmm2, zmm2, zmm4                    ; round 2
+    vbroadcasti64x2 zmm4, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm4                    ; round 3
+    vaesenc     zmm2, zmm2, zmm4                    ; round 3
+    vbroadcasti64x2 zmm4, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm4                    ; round 4
+    vaesenc     zmm2, zmm2, zmm4                    ; round 4
+    vbroadcasti64x2 zmm4, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm4                    ; round 5
+    vaesenc     zmm2, zmm2, zmm4                    ; round 5
+    vbroadcasti64x2 zmm4, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm4                    ; round 6
+    vaesenc     zmm2, zmm2, zmm4                    ; round 6
+    vbroadcasti64x2 zmm4, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm4                    ; round 7
+    vaesenc     zmm2, zmm2, zmm4                    ; round 7
+    vbroadcasti64x2 zmm4, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm4                    ; round 8
+    vaesenc     zmm2, zmm2, zmm4                    ; round 8
+    vbroadcasti64x2 zmm4, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm4                    ; round 9
+    vaesenc     zmm2, zmm2, zmm4                    ; round 9
+    vmovdqu64   zmm4, [r9]                          ; text
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vpxorq      zmm5, zmm5, zmm4                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; other text
+    vmovdqu64   [r12], zmm3                         ; written
+    vpshufb     zmm3, zmm4, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; other text
+    vmovdqu8    [r12 + 64]{k1}, zmm2                ; written
+    vpxorq      xmm4, xmm4, xmm4
+    valignq     zmm2, zmm4, zmm2, 0x06              ; E_K(J_0)
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
     jmp         .short_reduce
-.short_over_2:
+.short_over_112:
+    lea         rcx, [r13 - 64]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm5, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; round 1
+    vbroadcasti64x2 zmm5, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     zmm2, zmm2, zmm5                    ; round 2
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; round 3
+    vbroadcasti64x2 zmm5, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     zmm2, zmm2, zmm5                    ; round 4
+    vbroadcasti64x2 zmm5, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     zmm2, zmm2, zmm5                    ; round 5
+    vbroadcasti64x2 zmm5, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     zmm2, zmm2, zmm5                    ; round 6
+    vbroadcasti64x2 zmm5, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     zmm2, zmm2, zmm5                    ; round 7
+    vbroadcasti64x2 zmm5, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     zmm2, zmm2, zmm5                    ; round 8
+    vbroadcasti64x2 zmm5, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm2, zmm5                    ; E_K(J_0)
+    vmovdqu64   zmm5, [r9]                          ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm6, zmm6, zmm5                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; other text
+    vmovdqu64   [r12], zmm3                         ; written
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 64]              ; text, zero-padded
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vpxorq      zmm5, zmm5, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; other text
+    vmovdqu8    [r12 + 64]{k1}, zmm4                ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_128:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0xc1
-    jae         .short_over_3
+    jae         .short_over_192
+    cmp         r13, 0xb1
+    jae         .short_over_176
     lea         rcx, [r13 - 128]
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm0, [rdi + 1280]              ; k_0
-    vpxorq      zmm2, zmm3, zmm0                    ; + k_0
-    vpxorq      zmm3, zmm4, zmm0                    ; + k_0
-    vpxorq      zmm4, zmm5, zmm0                    ; + k_0
-    vpxorq      zmm0, zmm1, zmm0                    ; + k_0
-    vbroadcasti64x2 zmm1, [rdi + 1296]              ; k_1
-    vaesenc     zmm2, zmm2, zmm1                    ; round 1
-    vaesenc     zmm3, zmm3, zmm1                    ; round 1
-    vaesenc     zmm4, zmm4, zmm1                    ; round 1
-    vaesenc     zmm0, zmm0, zmm1                    ; round 1
-    vbroadcasti64x2 zmm1, [rdi + 1312]              ; k_2
-    vaesenc     zmm2, zmm2, zmm1                    ; round 2
-    vaesenc     zmm3, zmm3, zmm1                    ; round 2
-    vaesenc     zmm4, zmm4, zmm1                    ; round 2
-    vaesenc     zmm0, zmm0, zmm1                    ; round 2
-    vbroadcasti64x2 zmm1, [rdi + 1328]              ; k_3
-    vaesenc     zmm2, zmm2, zmm1                    ; round 3
-    vaesenc     zmm3, zmm3, zmm1                    ; round 3
-    vaesenc     zmm4, zmm4, zmm1                    ; round 3
-    vaesenc     zmm0, zmm0, zmm1                    ; round 3
-    vbroadcasti64x2 zmm1, [rdi + 1344]              ; k_4
-    vaesenc     zmm2, zmm2, zmm1                    ; round 4
-    vaesenc     zmm3, zmm3, zmm1                    ; round 4
-    vaesenc     zmm4, zmm4, zmm1                    ; round 4
-    vaesenc     zmm0, zmm0, zmm1                    ; round 4
-    vbroadcasti64x2 zmm1, [rdi + 1360]              ; k_5
-    vaesenc     zmm2, zmm2, zmm1                    ; round 5
-    vaesenc     zmm3, zmm3, zmm1                    ; round 5
-    vaesenc     zmm4, zmm4, zmm1                    ; round 5
-    vaesenc     zmm0, zmm0, zmm1                    ; round 5
-    vbroadcasti64x2 zmm1, [rdi + 1376]              ; k_6
-    vaesenc     zmm2, zmm2, zmm1                    ; round 6
-    vaesenc     zmm3, zmm3, zmm1                    ; round 6
-    vaesenc     zmm4, zmm4, zmm1                    ; round 6
-    vaesenc     zmm0, zmm0, zmm1                    ; round 6
-    vbroadcasti64x2 zmm1, [rdi + 1392]              ; k_7
-    vaesenc     zmm2, zmm2, zmm1                    ; round 7
-    vaesenc     zmm3, zmm3, zmm1                    ; round 7
-    vaesenc     zmm4, zmm4, zmm1                    ; round 7
-    vaesenc     zmm0, zmm0, zmm1                    ; round 7
-    vbroadcasti64x2 zmm1, [rdi + 1408]              ; k_8
-    vaesenc     zmm2, zmm2, zmm1                    ; round 8
-    vaesenc     zmm3, zmm3, zmm1                    ; round 8
-    vaesenc     zmm4, zmm4, zmm1                    ; round 8
-    vaesenc     zmm0, zmm0, zmm1                    ; round 8
-    vbroadcasti64x2 zmm1, [rdi + 1424]              ; k_9
-    vaesenc     zmm5, zmm2, zmm1                    ; round 9
-    vaesenc     zmm3, zmm3, zmm1                    ; round 9
-    vaesenc     zmm4, zmm4, zmm1                    ; round 9
-    vaesenc     zmm0, zmm0, zmm1                    ; round 9
-    vbroadcasti64x2 zmm1, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm0, zmm1                    ; E_K(J_0)
-    vmovdqu64   zmm0, [r9]                          ; text
-    vpxorq      zmm8, zmm1, zmm0                    ; k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; other text
-    vmovdqu64   [r12], zmm5                         ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm5, zmm0, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm8, zmm0, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm0, [rdx + 16], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm5, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm8, zmm0, 0x96             ; HI += it
-    vmovdqu64   zmm0, [r9 + 64]                     ; text
-    vpxorq      zmm5, zmm1, zmm0                    ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; other text
-    vmovdqu64   [r12 + 64], zmm3                    ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm0, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm5, zmm0, [rdx + 720], 0x10       ; A0·K1
-    vpclmulqdq  zmm8, zmm0, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm3, zmm8, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm5, zmm0, 0x96             ; HI += it
-    vmovdqu8    zmm0{k1}{z}, [r9 + 128]             ; text, zero-padded
-    vpxorq      zmm1, zmm1, zmm0                    ; k_Nr + text
-    vaesenclast zmm1, zmm4, zmm1                    ; other text
-    vmovdqu8    [r12 + 128]{k1}, zmm1               ; written
-    vpshufb     zmm0, zmm0, zmm6                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 784], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 784], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm5, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm5                    ; round 1
+    vaesenc     zmm4, zmm4, zmm5                    ; round 1
+    vaesenc     zmm2, zmm2, zmm5                    ; round 1
+    vbroadcasti64x2 zmm5, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm5                    ; round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; round 2
+    vaesenc     zmm2, zmm2, zmm5                    ; round 2
+    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm5                    ; round 3
+    vaesenc     zmm4, zmm4, zmm5                    ; round 3
+    vaesenc     zmm2, zmm2, zmm5                    ; round 3
+    vbroadcasti64x2 zmm5, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm5                    ; round 4
+    vaesenc     zmm4, zmm4, zmm5                    ; round 4
+    vaesenc     zmm2, zmm2, zmm5                    ; round 4
+    vbroadcasti64x2 zmm5, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm5                    ; round 5
+    vaesenc     zmm4, zmm4, zmm5                    ; round 5
+    vaesenc     zmm2, zmm2, zmm5                    ; round 5
+    vbroadcasti64x2 zmm5, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm5                    ; round 6
+    vaesenc     zmm4, zmm4, zmm5                    ; round 6
+    vaesenc     zmm2, zmm2, zmm5                    ; round 6
+    vbroadcasti64x2 zmm5, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm5                    ; round 7
+    vaesenc     zmm4, zmm4, zmm5                    ; round 7
+    vaesenc     zmm2, zmm2, zmm5                    ; round 7
+    vbroadcasti64x2 zmm5, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm5                    ; round 8
+    vaesenc     zmm4, zmm4, zmm5                    ; round 8
+    vaesenc     zmm2, zmm2, zmm5                    ; round 8
+    vbroadcasti64x2 zmm5, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm5                    ; round 9
+    vaesenc     zmm4, zmm4, zmm5                    ; round 9
+    vaesenc     zmm2, zmm2, zmm5                    ; round 9
+    vmovdqu64   zmm5, [r9]                          ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm6, zmm6, zmm5                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; other text
+    vmovdqu64   [r12], zmm3                         ; written
+    vpshufb     zmm3, zmm5, zmm0                    ; C
+    vpclmulqdq  zmm5, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm5, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vbroadcasti64x2 zmm5, [rdi + 1440]              ; k_10
+    vpxorq      zmm5, zmm5, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; other text
+    vmovdqu8    [r12 + 128]{k1}, zmm2               ; written
+    vpxorq      xmm4, xmm4, xmm4
+    valignq     zmm2, zmm4, zmm2, 0x06              ; E_K(J_0)
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .short_reduce
-.short_over_3:
+.short_over_176:
+    lea         rcx, [r13 - 128]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vbroadcasti64x2 zmm6, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vbroadcasti64x2 zmm6, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vbroadcasti64x2 zmm6, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vbroadcasti64x2 zmm6, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vbroadcasti64x2 zmm6, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vbroadcasti64x2 zmm6, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vbroadcasti64x2 zmm6, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm2, zmm6                    ; E_K(J_0)
+    vmovdqu64   zmm6, [r9]                          ; text
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
+    vpxorq      zmm7, zmm7, zmm6                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; other text
+    vmovdqu64   [r12], zmm3                         ; written
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm6, zmm6, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 128]             ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; other text
+    vmovdqu8    [r12 + 128]{k1}, zmm4               ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_192:
+    cmp         r13, 0xf1
+    jae         .short_over_240
     lea         rcx, [r13 - 192]
     mov         rsi, -1
     bzhi        rsi, rsi, rcx
     kmovq       k1, rsi                             ; one bit a byte that is left
-    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
-    vpxorq      zmm3, zmm3, zmm2                    ; + k_0
-    vpxorq      zmm4, zmm4, zmm2                    ; + k_0
-    vpxorq      zmm5, zmm5, zmm2                    ; + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; + k_0
-    vpxorq      zmm1, zmm1, zmm2                    ; + k_0
-    vbroadcasti64x2 zmm2, [rdi + 1296]              ; k_1
-    vaesenc     zmm3, zmm3, zmm2                    ; round 1
-    vaesenc     zmm4, zmm4, zmm2                    ; round 1
-    vaesenc     zmm5, zmm5, zmm2                    ; round 1
-    vaesenc     zmm0, zmm0, zmm2                    ; round 1
-    vaesenc     zmm1, zmm1, zmm2                    ; round 1
-    vbroadcasti64x2 zmm2, [rdi + 1312]              ; k_2
-    vaesenc     zmm3, zmm3, zmm2                    ; round 2
-    vaesenc     zmm4, zmm4, zmm2                    ; round 2
-    vaesenc     zmm5, zmm5, zmm2                    ; round 2
-    vaesenc     zmm0, zmm0, zmm2                    ; round 2
-    vaesenc     zmm1, zmm1, zmm2                    ; round 2
-    vbroadcasti64x2 zmm2, [rdi + 1328]              ; k_3
-    vaesenc     zmm3, zmm3, zmm2                    ; round 3
-    vaesenc     zmm4, zmm4, zmm2                    ; round 3
-    vaesenc     zmm5, zmm5, zmm2                    ; round 3
-    vaesenc     zmm0, zmm0, zmm2                    ; round 3
-    vaesenc     zmm1, zmm1, zmm2                    ; round 3
-    vbroadcasti64x2 zmm2, [rdi + 1344]              ; k_4
-    vaesenc     zmm3, zmm3, zmm2                    ; round 4
-    vaesenc     zmm4, zmm4, zmm2                    ; round 4
-    vaesenc     zmm5, zmm5, zmm2                    ; round 4
-    vaesenc     zmm0, zmm0, zmm2                    ; round 4
-    vaesenc     zmm1, zmm1, zmm2                    ; round 4
-    vbroadcasti64x2 zmm2, [rdi + 1360]              ; k_5
-    vaesenc     zmm3, zmm3, zmm2                    ; round 5
-    vaesenc     zmm4, zmm4, zmm2                    ; round 5
-    vaesenc     zmm5, zmm5, zmm2                    ; round 5
-    vaesenc     zmm0, zmm0, zmm2                    ; round 5
-    vaesenc     zmm1, zmm1, zmm2                    ; round 5
-    vbroadcasti64x2 zmm2, [rdi + 1376]              ; k_6
-    vaesenc     zmm3, zmm3, zmm2                    ; round 6
-    vaesenc     zmm4, zmm4, zmm2                    ; round 6
-    vaesenc     zmm5, zmm5, zmm2                    ; round 6
-    vaesenc     zmm0, zmm0, zmm2                    ; round 6
-    vaesenc     zmm1, zmm1, zmm2                    ; round 6
-    vbroadcasti64x2 zmm2, [rdi + 1392]              ; k_7
-    vaesenc     zmm3, zmm3, zmm2                    ; round 7
-    vaesenc     zmm4, zmm4, zmm2                    ; round 7
-    vaesenc     zmm5, zmm5, zmm2                    ; round 7
-    vaesenc     zmm0, zmm0, zmm2                    ; round 7
-    vaesenc     zmm1, zmm1, zmm2                    ; round 7
-    vbroadcasti64x2 zmm2, [rdi + 1408]              ; k_8
-    vaesenc     zmm3, zmm3, zmm2                    ; round 8
-    vaesenc     zmm4, zmm4, zmm2                    ; round 8
-    vaesenc     zmm5, zmm5, zmm2                    ; round 8
-    vaesenc     zmm0, zmm0, zmm2                    ; round 8
-    vaesenc     zmm1, zmm1, zmm2                    ; round 8
-    vbroadcasti64x2 zmm2, [rdi + 1424]              ; k_9
-    vaesenc     zmm3, zmm3, zmm2                    ; round 9
-    vaesenc     zmm4, zmm4, zmm2                    ; round 9
-    vaesenc     zmm5, zmm5, zmm2                    ; round 9
-    vaesenc     zmm0, zmm0, zmm2                    ; round 9
-    vaesenc     zmm1, zmm1, zmm2                    ; round 9
-    vbroadcasti64x2 zmm8, [rdi + 1440]              ; k_10
-    vaesenclast zmm2, zmm1, zmm8                    ; E_K(J_0)
-    vmovdqu64   zmm1, [r9]                          ; text
-    vpxorq      zmm9, zmm8, zmm1                    ; k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; other text
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_14_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm6                    ; round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; round 1
+    vaesenc     zmm5, zmm5, zmm6                    ; round 1
+    vaesenc     zmm2, zmm2, zmm6                    ; round 1
+    vbroadcasti64x2 zmm6, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm6                    ; round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; round 2
+    vaesenc     zmm5, zmm5, zmm6                    ; round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; round 2
+    vbroadcasti64x2 zmm6, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm6                    ; round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; round 3
+    vaesenc     zmm5, zmm5, zmm6                    ; round 3
+    vaesenc     zmm2, zmm2, zmm6                    ; round 3
+    vbroadcasti64x2 zmm6, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm6                    ; round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; round 4
+    vaesenc     zmm5, zmm5, zmm6                    ; round 4
+    vaesenc     zmm2, zmm2, zmm6                    ; round 4
+    vbroadcasti64x2 zmm6, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm6                    ; round 5
+    vaesenc     zmm4, zmm4, zmm6                    ; round 5
+    vaesenc     zmm5, zmm5, zmm6                    ; round 5
+    vaesenc     zmm2, zmm2, zmm6                    ; round 5
+    vbroadcasti64x2 zmm6, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm6                    ; round 6
+    vaesenc     zmm4, zmm4, zmm6                    ; round 6
+    vaesenc     zmm5, zmm5, zmm6                    ; round 6
+    vaesenc     zmm2, zmm2, zmm6                    ; round 6
+    vbroadcasti64x2 zmm6, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm6                    ; round 7
+    vaesenc     zmm4, zmm4, zmm6                    ; round 7
+    vaesenc     zmm5, zmm5, zmm6                    ; round 7
+    vaesenc     zmm2, zmm2, zmm6                    ; round 7
+    vbroadcasti64x2 zmm6, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm6                    ; round 8
+    vaesenc     zmm4, zmm4, zmm6                    ; round 8
+    vaesenc     zmm5, zmm5, zmm6                    ; round 8
+    vaesenc     zmm2, zmm2, zmm6                    ; round 8
+    vbroadcasti64x2 zmm6, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm6                    ; round 9
+    vaesenc     zmm4, zmm4, zmm6                    ; round 9
+    vaesenc     zmm5, zmm5, zmm6                    ; round 9
+    vaesenc     zmm2, zmm2, zmm6                    ; round 9
+    vmovdqu64   zmm6, [r9]                          ; text
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
+    vpxorq      zmm7, zmm7, zmm6                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; other text
     vmovdqu64   [r12], zmm3                         ; written
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 656], 0x00       ; A0·K0
-    vpclmulqdq  zmm9, zmm1, [rdx + 656], 0x10       ; A0·K1
-    vpclmulqdq  zmm10, zmm1, [rdx + 16], 0x01       ; A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 16], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm3, zmm10, 0x96            ; LO += it
-    vpternlogq  zmm12, zmm9, zmm1, 0x96             ; HI += it
-    vmovdqu64   zmm1, [r9 + 64]                     ; text
-    vpxorq      zmm3, zmm8, zmm1                    ; k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; other text
-    vmovdqu64   [r12 + 64], zmm3                    ; written
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 720], 0x00       ; A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 720], 0x10       ; A0·K1
-    vpclmulqdq  zmm9, zmm1, [rdx + 80], 0x01        ; A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 80], 0x11        ; A1·B1
-    vpternlogq  zmm11, zmm3, zmm9, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm4, zmm1, 0x96             ; HI += it
-    vmovdqu64   zmm1, [r9 + 128]                    ; text
-    vpxorq      zmm3, zmm8, zmm1                    ; k_Nr + text
-    vaesenclast zmm3, zmm5, zmm3                    ; other text
-    vmovdqu64   [r12 + 128], zmm3                   ; written
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm3, zmm1, [rdx + 784], 0x00       ; A0·K0
-    vpclmulqdq  zmm4, zmm1, [rdx + 784], 0x10       ; A0·K1
-    vpclmulqdq  zmm5, zmm1, [rdx + 144], 0x01       ; A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdx + 144], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm3, zmm5, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm4, zmm1, 0x96             ; HI += it
-    vmovdqu8    zmm1{k1}{z}, [r9 + 192]             ; text, zero-padded
-    vpxorq      zmm3, zmm8, zmm1                    ; k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; other text
-    vmovdqu8    [r12 + 192]{k1}, zmm0               ; written
-    vpshufb     zmm0, zmm1, zmm6                    ; C
-    vpclmulqdq  zmm1, zmm0, [rdx + 848], 0x00       ; A0·K0
-    vpclmulqdq  zmm3, zmm0, [rdx + 848], 0x10       ; A0·K1
-    vpclmulqdq  zmm4, zmm0, [rdx + 208], 0x01       ; A1·B0
-    vpclmulqdq  zmm0, zmm0, [rdx + 208], 0x11       ; A1·B1
-    vpternlogq  zmm11, zmm1, zmm4, 0x96             ; LO += it
-    vpternlogq  zmm12, zmm3, zmm0, 0x96             ; HI += it
+    vpshufb     zmm3, zmm6, zmm0                    ; C
+    vpclmulqdq  zmm6, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm6, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vbroadcasti64x2 zmm6, [rdi + 1440]              ; k_10
+    vpxorq      zmm6, zmm6, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm6, zmm3, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm6, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 128]                    ; text
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; other text
+    vmovdqu64   [r12 + 128], zmm4                   ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; other text
+    vmovdqu8    [r12 + 192]{k1}, zmm2               ; written
+    vpxorq      xmm4, xmm4, xmm4
+    valignq     zmm2, zmm4, zmm2, 0x06              ; E_K(J_0)
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 848], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 848], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    jmp         .short_reduce
+.short_over_240:
+    lea         rcx, [r13 - 192]
+    mov         rsi, -1
+    bzhi        rsi, rsi, rcx
+    kmovq       k1, rsi                             ; one bit a byte that is left
+    vpxorq      zmm3, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_2]  ; IV || j, + k_0
+    vpxorq      zmm4, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_6]  ; IV || j, + k_0
+    vpxorq      zmm5, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_10]  ; IV || j, + k_0
+    vpxorq      zmm6, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_14]  ; IV || j, + k_0
+    vpxorq      zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_numbers_1_1]  ; IV || j, + k_0
+    vbroadcasti64x2 zmm7, [rdi + 1296]              ; k_1
+    vaesenc     zmm3, zmm3, zmm7                    ; round 1
+    vaesenc     zmm4, zmm4, zmm7                    ; round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; round 1
+    vaesenc     zmm6, zmm6, zmm7                    ; round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; round 1
+    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_2
+    vaesenc     zmm3, zmm3, zmm7                    ; round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; round 2
+    vaesenc     zmm6, zmm6, zmm7                    ; round 2
+    vaesenc     zmm2, zmm2, zmm7                    ; round 2
+    vbroadcasti64x2 zmm7, [rdi + 1328]              ; k_3
+    vaesenc     zmm3, zmm3, zmm7                    ; round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; round 3
+    vaesenc     zmm6, zmm6, zmm7                    ; round 3
+    vaesenc     zmm2, zmm2, zmm7                    ; round 3
+    vbroadcasti64x2 zmm7, [rdi + 1344]              ; k_4
+    vaesenc     zmm3, zmm3, zmm7                    ; round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; round 4
+    vaesenc     zmm6, zmm6, zmm7                    ; round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; round 4
+    vbroadcasti64x2 zmm7, [rdi + 1360]              ; k_5
+    vaesenc     zmm3, zmm3, zmm7                    ; round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; round 5
+    vaesenc     zmm5, zmm5, zmm7                    ; round 5
+    vaesenc     zmm6, zmm6, zmm7                    ; round 5
+    vaesenc     zmm2, zmm2, zmm7                    ; round 5
+    vbroadcasti64x2 zmm7, [rdi + 1376]              ; k_6
+    vaesenc     zmm3, zmm3, zmm7                    ; round 6
+    vaesenc     zmm4, zmm4, zmm7                    ; round 6
+    vaesenc     zmm5, zmm5, zmm7                    ; round 6
+    vaesenc     zmm6, zmm6, zmm7                    ; round 6
+    vaesenc     zmm2, zmm2, zmm7                    ; round 6
+    vbroadcasti64x2 zmm7, [rdi + 1392]              ; k_7
+    vaesenc     zmm3, zmm3, zmm7                    ; round 7
+    vaesenc     zmm4, zmm4, zmm7                    ; round 7
+    vaesenc     zmm5, zmm5, zmm7                    ; round 7
+    vaesenc     zmm6, zmm6, zmm7                    ; round 7
+    vaesenc     zmm2, zmm2, zmm7                    ; round 7
+    vbroadcasti64x2 zmm7, [rdi + 1408]              ; k_8
+    vaesenc     zmm3, zmm3, zmm7                    ; round 8
+    vaesenc     zmm4, zmm4, zmm7                    ; round 8
+    vaesenc     zmm5, zmm5, zmm7                    ; round 8
+    vaesenc     zmm6, zmm6, zmm7                    ; round 8
+    vaesenc     zmm2, zmm2, zmm7                    ; round 8
+    vbroadcasti64x2 zmm7, [rdi + 1424]              ; k_9
+    vaesenc     zmm3, zmm3, zmm7                    ; round 9
+    vaesenc     zmm4, zmm4, zmm7                    ; round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; round 9
+    vaesenc     zmm2, zmm2, zmm7                    ; round 9
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
+    vaesenclast zmm2, zmm2, zmm7                    ; E_K(J_0)
+    vmovdqu64   zmm7, [r9]                          ; text
+    vbroadcasti64x2 zmm8, [rdi + 1440]              ; k_10
+    vpxorq      zmm8, zmm8, zmm7                    ; k_Nr + text
+    vaesenclast zmm3, zmm3, zmm8                    ; other text
+    vmovdqu64   [r12], zmm3                         ; written
+    vpshufb     zmm3, zmm7, zmm0                    ; C
+    vpclmulqdq  zmm7, zmm3, [rdx + 656], 0x00       ; A0·K0
+    vpclmulqdq  zmm8, zmm3, [rdx + 656], 0x10       ; A0·K1
+    vpclmulqdq  zmm9, zmm3, [rdx + 16], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 16], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm7, zmm9, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm8, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 64]                     ; text
+    vbroadcasti64x2 zmm7, [rdi + 1440]              ; k_10
+    vpxorq      zmm7, zmm7, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm4, zmm7                    ; other text
+    vmovdqu64   [r12 + 64], zmm4                    ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 720], 0x00       ; A0·K0
+    vpclmulqdq  zmm7, zmm3, [rdx + 720], 0x10       ; A0·K1
+    vpclmulqdq  zmm8, zmm3, [rdx + 80], 0x01        ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 80], 0x11        ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm8, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm7, zmm3, 0x96             ; HI += it
+    vmovdqu64   zmm3, [r9 + 128]                    ; text
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; other text
+    vmovdqu64   [r12 + 128], zmm4                   ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 784], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 784], 0x10       ; A0·K1
+    vpclmulqdq  zmm7, zmm3, [rdx + 144], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 144], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm7, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    vmovdqu8    zmm3{k1}{z}, [r9 + 192]             ; text, zero-padded
+    vbroadcasti64x2 zmm4, [rdi + 1440]              ; k_10
+    vpxorq      zmm4, zmm4, zmm3                    ; k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; other text
+    vmovdqu8    [r12 + 192]{k1}, zmm4               ; written
+    vpshufb     zmm3, zmm3, zmm0                    ; C
+    vpclmulqdq  zmm4, zmm3, [rdx + 848], 0x00       ; A0·K0
+    vpclmulqdq  zmm5, zmm3, [rdx + 848], 0x10       ; A0·K1
+    vpclmulqdq  zmm6, zmm3, [rdx + 208], 0x01       ; A1·B0
+    vpclmulqdq  zmm3, zmm3, [rdx + 208], 0x11       ; A1·B1
+    vpternlogq  zmm10, zmm4, zmm6, 0x96             ; LO += it
+    vpternlogq  zmm11, zmm5, zmm3, 0x96             ; HI += it
+    jmp         .short_reduce
 .short_reduce:
-    vpclmulqdq  zmm0, zmm11, zmm7, 0x10             ; LO0·Q'
-    vpshufd     zmm1, zmm11, 0x4e                   ; (LO1, LO0)
-    vpternlogq  zmm1, zmm12, zmm0, 0x96             ; RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm1, 0x01                  ; upper lanes
-    vpxorq      ymm0, ymm1, ymm0                    ; add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; upper lanes
-    vpxorq      xmm0, xmm0, xmm1                    ; add up the lanes
-    vpshufb     xmm0, xmm0, xmm6                    ; as in memory
-    vpxorq      xmm0, xmm0, xmm2                    ; the tag
+    vpclmulqdq  zmm1, zmm10, zmm1, 0x10             ; LO0·Q'
+    vpshufd     zmm3, zmm10, 0x4e                   ; (LO1, LO0)
+    vpternlogq  zmm3, zmm11, zmm1, 0x96             ; RES = fold(LO) + HI
+    vpshufb     zmm0, zmm3, zmm0                    ; as in memory
+    vextracti64x4 ymm1, zmm0, 0x01                  ; upper lanes
+    vpxorq      ymm1, ymm0, ymm1                    ; add up the lanes
+    vextracti64x2 xmm0, ymm1, 0x01                  ; upper lanes
+    vpternlogq  xmm1, xmm0, xmm2, 0x96              ; the tag
     jmp         .wanted
 .long:
-    vpshufb     zmm0, zmm1, zmm6                    ; counter, last word first
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
+    vporq       zmm2, zmm2, [rel gcm128_avx512_k_clmul1_x32_short_first_numbers]  ; IV || 1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .begun
+.other:
+    vmovdqu64   xmm3, [rel gcm128_avx512_k_clmul1_x32_short_byte_swap]  ; byte_swap
+    vmovdqu64   xmm2, [rel gcm128_avx512_k_clmul1_x32_short_fold_q]  ; fold_q
+    vpxorq      xmm4, xmm4, xmm4
+    mov         r11, rdx
+    cmp         r11, 0x10
+    jb          .iv_short
+.iv_whole:
+    vmovdqu64   xmm5, [rsi]                         ; C, bytes as in memory
+    vpshufb     xmm5, xmm5, xmm3                    ; C
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    add         rsi, 0x10                           ; the next block
+    sub         r11, 0x10
+    cmp         r11, 0x10
+    jae         .iv_whole
+.iv_after_whole:
+    cmp         r11, 0x00
+    je          .iv_lengths
+.iv_short:
+    mov         rbx, -1
+    bzhi        rbx, rbx, r11
+    kmovq       k1, rbx                             ; one bit a byte that is left
+    vmovdqu8    xmm5{k1}{z}, [rsi]                  ; C_last, zero-padded
+    vpshufb     xmm5, xmm5, xmm3                    ; C_last
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm6, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm6, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+.iv_lengths:
+    shl         rdx, 0x03                           ; bits
+    vmovq       xmm5, rdx
+    vpxorq      xmm4, xmm4, xmm5                    ; (X + C)·H
+    vpclmulqdq  xmm5, xmm4, [rdi + 1200], 0x00      ; (X + C)·H: A0·K0
+    vpclmulqdq  xmm7, xmm4, [rdi + 1200], 0x10      ; (X + C)·H: A0·K1
+    vpclmulqdq  xmm6, xmm4, [rdi + 560], 0x01       ; (X + C)·H: A1·B0
+    vpclmulqdq  xmm4, xmm4, [rdi + 560], 0x11       ; (X + C)·H: A1·B1
+    vpxorq      xmm5, xmm5, xmm6                    ; (X + C)·H: LO += it
+    vpclmulqdq  xmm2, xmm5, xmm2, 0x10              ; (X + C)·H: LO0·Q'
+    vpshufd     xmm5, xmm5, 0x4e                    ; (X + C)·H: (LO1, LO0)
+    vpternlogq  xmm7, xmm4, xmm5, 0x96              ; (X + C)·H: + HI
+    vpxorq      xmm4, xmm2, xmm7                    ; (X + C)·H: RES = fold(LO) + HI
+    vpshufb     xmm2, xmm4, xmm3                    ; J_0
+    vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x11
+    jae         .iv_more
+    mov         rdx, -1
+    bzhi        rdx, rdx, r8
+    kmovq       k1, rdx                             ; one bit a byte that is left
+    vmovdqu8    xmm4{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm4, xmm3                    ; AAD
+    jmp         .iv_text
+.iv_more:
+    mov         rdx, r8
+    sub         rdx, 0x01
+    and         rdx, 0x0f
+    add         rdx, 0x01                           ; bytes of the last block
+    mov         rbp, r8
+    sub         rbp, rdx                            ; bytes before it
+    lea         rsi, [rcx + rbp]                    ; the last block
+    vpxorq      xmm4, xmm4, xmm4
+    cmp         rbp, 512
+    jb          .iv_aad_tail
+.iv_aad_groups:
+.iv_aad_group:
+    vmovdqu64   zmm5, [rcx + 128]                   ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C3·H^6: C
+    vpclmulqdq  zmm15, zmm5, [rdi + 832], 0x00      ; C3·H^6: A0·K0
+    vpclmulqdq  zmm16, zmm5, [rdi + 832], 0x10      ; C3·H^6: A0·K1
+    vpclmulqdq  zmm6, zmm5, [rdi + 192], 0x01       ; C3·H^6: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 192], 0x11       ; C3·H^6: A1·B1
+    vmovdqu64   zmm7, [rcx + 192]                   ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C4·H^5: C
+    vpclmulqdq  zmm8, zmm7, [rdi + 896], 0x00       ; C4·H^5: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rdi + 896], 0x10       ; C4·H^5: A0·K1
+    vpclmulqdq  zmm10, zmm7, [rdi + 256], 0x01      ; C4·H^5: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 256], 0x11       ; C4·H^5: A1·B1
+    vmovdqu64   zmm11, [rcx + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm11, zmm11, zmm0                  ; C5·H^4: C
+    vpclmulqdq  zmm12, zmm11, [rdi + 960], 0x00     ; C5·H^4: A0·K0
+    vpclmulqdq  zmm13, zmm11, [rdi + 960], 0x10     ; C5·H^4: A0·K1
+    vpclmulqdq  zmm14, zmm11, [rdi + 320], 0x01     ; C5·H^4: A1·B0
+    vpclmulqdq  zmm11, zmm11, [rdi + 320], 0x11     ; C5·H^4: A1·B1
+    vpternlogq  zmm15, zmm6, zmm8, 0x96             ; C5·H^4: LO += it
+    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C5·H^4: HI += it
+    vmovdqu64   zmm5, [rcx + 320]                   ; C6·H^3: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C6·H^3: C
+    vpclmulqdq  zmm6, zmm5, [rdi + 1024], 0x00      ; C6·H^3: A0·K0
+    vpclmulqdq  zmm8, zmm5, [rdi + 1024], 0x10      ; C6·H^3: A0·K1
+    vpclmulqdq  zmm9, zmm5, [rdi + 384], 0x01       ; C6·H^3: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 384], 0x11       ; C6·H^3: A1·B1
+    vpternlogq  zmm15, zmm10, zmm12, 0x96           ; C6·H^3: LO += it
+    vpternlogq  zmm16, zmm7, zmm13, 0x96            ; C6·H^3: HI += it
+    vmovdqu64   zmm7, [rcx + 384]                   ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C7·H^2: C
+    vpclmulqdq  zmm10, zmm7, [rdi + 1088], 0x00     ; C7·H^2: A0·K0
+    vpclmulqdq  zmm12, zmm7, [rdi + 1088], 0x10     ; C7·H^2: A0·K1
+    vpclmulqdq  zmm13, zmm7, [rdi + 448], 0x01      ; C7·H^2: A1·B0
+    vpclmulqdq  zmm7, zmm7, [rdi + 448], 0x11       ; C7·H^2: A1·B1
+    vpternlogq  zmm15, zmm14, zmm6, 0x96            ; C7·H^2: LO += it
+    vpternlogq  zmm16, zmm11, zmm8, 0x96            ; C7·H^2: HI += it
+    vmovdqu64   zmm6, [rcx + 448]                   ; C8·H^1: C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C8·H^1: C
+    vpclmulqdq  zmm8, zmm6, [rdi + 1152], 0x00      ; C8·H^1: A0·K0
+    vpclmulqdq  zmm11, zmm6, [rdi + 1152], 0x10     ; C8·H^1: A0·K1
+    vpclmulqdq  zmm14, zmm6, [rdi + 512], 0x01      ; C8·H^1: A1·B0
+    vpclmulqdq  zmm6, zmm6, [rdi + 512], 0x11       ; C8·H^1: A1·B1
+    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C8·H^1: LO += it
+    vpternlogq  zmm16, zmm5, zmm12, 0x96            ; C8·H^1: HI += it
+    vmovdqu64   zmm5, [rcx + 64]                    ; C2·H^7: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C2·H^7: C
+    vpclmulqdq  zmm9, zmm5, [rdi + 768], 0x00       ; C2·H^7: A0·K0
+    vpclmulqdq  zmm10, zmm5, [rdi + 768], 0x10      ; C2·H^7: A0·K1
+    vpclmulqdq  zmm12, zmm5, [rdi + 128], 0x01      ; C2·H^7: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rdi + 128], 0x11       ; C2·H^7: A1·B1
+    vpternlogq  zmm15, zmm13, zmm8, 0x96            ; C2·H^7: LO += it
+    vpternlogq  zmm16, zmm7, zmm11, 0x96            ; C2·H^7: HI += it
+    vmovdqu64   zmm7, [rcx]                         ; C1·H^8: C, bytes as in memory
+    vpshufb     zmm7, zmm7, zmm0                    ; C1·H^8: C
+    vpxorq      zmm4, zmm7, zmm4                    ; C1·H^8: A = X + C
+    vpclmulqdq  zmm7, zmm4, [rdi + 704], 0x00       ; C1·H^8: A0·K0
+    vpclmulqdq  zmm8, zmm4, [rdi + 704], 0x10       ; C1·H^8: A0·K1
+    vpclmulqdq  zmm11, zmm4, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vpternlogq  zmm15, zmm14, zmm9, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm16, zmm6, zmm10, 0x96            ; C1·H^8: HI += it
+    vpternlogq  zmm15, zmm12, zmm7, 0x96            ; C1·H^8: LO += it
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1·H^8: HI += it
+    vpxorq      zmm5, zmm15, zmm11                  ; C1·H^8: LO += it
+    vpclmulqdq  zmm6, zmm5, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm5, zmm5, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; reduce: + HI
+    vpxorq      zmm4, zmm6, zmm16                   ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm5, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm4, ymm4, ymm5                    ; reduce: add up the lanes
+    vextracti64x2 xmm5, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm5                    ; reduce: add up the lanes
+    add         rcx, 512                            ; next group
+    sub         rbp, 512
+    cmp         rbp, 512
+    jae         .iv_aad_group
+.iv_aad_after_group:
+.iv_aad_tail:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x00
+    je          .iv_aad_absorbed
+    lea         r11, [rbp + 15]
+    and         r11, -16
+    lea         rbx, [rdi + 576]
+    sub         rbx, r11                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbp, 0x40
+    jae         .iv_aad_first
+    vpxorq      xmm9, xmm9, xmm9
+    vpxorq      xmm10, xmm10, xmm10
+    jmp         .iv_aad_rest
+.iv_aad_first:
+    vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^m: C
+    vpxorq      zmm4, zmm5, zmm4                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm5, zmm4, [rbx + 640], 0x00       ; C·H^m: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rbx + 640], 0x10       ; C·H^m: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rbx], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rbx], 0x11             ; C·H^m: A1·B1
+    vpxorq      zmm9, zmm5, zmm7                    ; C·H^m: LO += it
+    vpxorq      zmm10, zmm6, zmm4                   ; C·H^m: HI += it
+    vpxorq      xmm4, xmm4, xmm4                    ; C·H^m: X counts once
+    add         rbx, 0x40                           ; the next powers
+    add         rcx, 0x40                           ; the next blocks
+    sub         rbp, 0x40
+    cmp         rbp, 0x40
+    jb          .iv_aad_after_block
+.iv_aad_block:
+    vmovdqu64   zmm5, [rcx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
+    vpclmulqdq  zmm6, zmm5, [rbx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm7, zmm5, [rbx + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm8, zmm5, [rbx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm5, zmm5, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm9, zmm6, zmm8, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm10, zmm7, zmm5, 0x96             ; C·H^i: HI += it
+    add         rbx, 0x40                           ; the next powers
+    add         rcx, 0x40                           ; the next blocks
+    sub         rbp, 0x40
+    cmp         rbp, 0x40
+    jae         .iv_aad_block
+.iv_aad_after_block:
+    cmp         rbp, 0x00
+    je          .iv_aad_reduce
+.iv_aad_rest:
+    mov         r11, -1
+    bzhi        r11, r11, rbp
+    kmovq       k1, r11                             ; one bit a byte that is left
+    vmovdqu8    zmm5{k1}{z}, [rcx]                  ; C, zero-padded
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm4, zmm5, zmm4                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm5, zmm4, [rbx + 640], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm6, zmm4, [rbx + 640], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  zmm7, zmm4, [rbx], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm4, zmm4, [rbx], 0x11             ; C·H^i: A1·B1
+    vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm10, zmm6, zmm4, 0x96             ; C·H^i: HI += it
+.iv_aad_reduce:
+    vpclmulqdq  zmm4, zmm9, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm5, zmm9, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm5, zmm10, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm4, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm4, ymm5, ymm4                    ; reduce: add up the lanes
+    vextracti64x2 xmm5, ymm4, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm4, xmm4, xmm5                    ; reduce: add up the lanes
+.iv_aad_absorbed:
+    mov         rcx, -1
+    bzhi        rcx, rcx, rdx
+    kmovq       k1, rcx                             ; one bit a byte that is left
+    vmovdqu8    xmm5{k1}{z}, [rsi]                  ; AAD, zero-padded
+    vpshufb     xmm3, xmm5, xmm3                    ; AAD
+    vpxorq      xmm3, xmm4, xmm3                    ; S = X + the last block
+.iv_text:
+.begun:
+    vpshufb     zmm4, zmm2, zmm0                    ; counter, last word first
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_lane_numbers_from_1]  ; lane l is l blocks ahead
     mov         r11, r13
     mov         rsi, r12
-    vbroadcasti64x2 zmm2, [rdi + 1280]              ; k_0
-    vbroadcasti64x2 zmm3, [rdi + 1296]              ; k_1
-    vbroadcasti64x2 zmm4, [rdi + 1312]              ; k_2
-    vbroadcasti64x2 zmm5, [rdi + 1328]              ; k_3
+    vbroadcasti64x2 zmm5, [rdi + 1280]              ; k_0
+    vbroadcasti64x2 zmm6, [rdi + 1296]              ; k_1
+    vbroadcasti64x2 zmm7, [rdi + 1312]              ; k_2
+    vbroadcasti64x2 zmm8, [rdi + 1328]              ; k_3
     vbroadcasti64x2 zmm9, [rdi + 1344]              ; k_4
     vbroadcasti64x2 zmm10, [rdi + 1360]             ; k_5
     vbroadcasti64x2 zmm11, [rdi + 1376]             ; k_6
@@ -6055,6 +6937,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vbroadcasti64x2 zmm13, [rdi + 1408]             ; k_8
     vbroadcasti64x2 zmm14, [rdi + 1424]             ; k_9
     vbroadcasti64x2 zmm15, [rdi + 1440]             ; k_10
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 513
     jae         .groups
     mov         rcx, r13
@@ -6065,7 +6948,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
     cmp         r11, 257
     jae         .alone_over_4
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x81
     jae         .alone_over_2
     cmp         r11, 0x41
@@ -6077,30 +6960,30 @@ gcm128_avx512_k_clmul1_x32_short_open:
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vpxorq      zmm0, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm17, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpternlogq  xmm17, xmm1, xmm2, 0x96             ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm3, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm1, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpternlogq  xmm3, xmm1, xmm2, 0x96              ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpclmulqdq  xmm1, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm14                   ; AES: round 9
-    vpxorq      xmm16, xmm17, xmm1                  ; S: LO += it
-    vaesenclast zmm1, zmm0, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vpxorq      xmm0, xmm3, xmm0                    ; S: HI += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x01      ; lengths: A1·B0
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpternlogq  xmm17, xmm4, xmm5, 0x96             ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm16, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm4, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpternlogq  xmm6, xmm4, xmm5, 0x96              ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  xmm4, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      xmm16, xmm17, xmm4                  ; S: LO += it
+    vaesenclast zmm4, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
 .alone_over_0:
     lea         rcx, [r11 + 15]
@@ -6111,51 +6994,51 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9]                  ; text, zero-padded
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm18, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vpclmulqdq  xmm2, xmm8, [rdx + 624], 0x00       ; S: A0·K0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpternlogq  xmm19, xmm18, xmm2, 0x96            ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vpclmulqdq  xmm5, xmm3, [rdx + 624], 0x00       ; S: A0·K0
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpternlogq  xmm19, xmm18, xmm5, 0x96            ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
     vpclmulqdq  xmm18, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpclmulqdq  xmm3, xmm8, [rdx + 624], 0x10       ; S: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpternlogq  xmm18, xmm2, xmm3, 0x96             ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  xmm2, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpxorq      xmm16, xmm19, xmm2                  ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpshufb     zmm2, zmm17, zmm6                   ; C
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm4, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm3, zmm4, 0x96             ; C1: LO += it
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm0, zmm14                   ; AES: round 9
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpxorq      xmm0, xmm18, xmm0                   ; S: HI += it
-    vpclmulqdq  zmm4, zmm2, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm2, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi]{k1}, zmm1                     ; AES: written
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm3, [rdx + 624], 0x10       ; S: A0·K1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpternlogq  xmm18, xmm5, xmm6, 0x96             ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpxorq      xmm16, xmm19, xmm5                  ; S: LO += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpshufb     zmm5, zmm17, zmm0                   ; C
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenclast zmm6, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm18, xmm3                   ; S: HI += it
+    vpclmulqdq  zmm3, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi]{k1}, zmm4                     ; AES: written
     jmp         .alone_reduce
 .alone_over_1:
     lea         rcx, [r11 + 15]
@@ -6167,74 +7050,74 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 64]             ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpclmulqdq  xmm21, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm19, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm20, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpternlogq  xmm21, xmm19, xmm20, 0x96           ; S: LO += it
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
     vpclmulqdq  xmm19, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  xmm3, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vpclmulqdq  xmm16, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpternlogq  xmm19, xmm3, xmm16, 0x96            ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpclmulqdq  xmm3, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpxorq      xmm16, xmm21, xmm3                  ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpshufb     zmm3, zmm17, zmm6                   ; C
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  xmm6, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm16, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpternlogq  xmm19, xmm6, xmm16, 0x96            ; S: HI += it
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpxorq      xmm16, xmm21, xmm6                  ; S: LO += it
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm3, [rdx + 704], 0x00       ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
+    vpshufb     zmm6, zmm17, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm6, [rdx + 704], 0x00       ; C2: A0·K0
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C2: LO += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm5, zmm0, zmm11                   ; AES: round 6
-    vpxorq      xmm0, xmm19, xmm4                   ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
+    vpclmulqdq  zmm8, zmm6, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C2: LO += it
+    vaesenc     zmm7, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm4, zmm11                   ; AES: round 6
+    vpxorq      xmm2, xmm19, xmm2                   ; S: HI += it
+    vaesenc     zmm4, zmm7, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpternlogq  zmm0, zmm4, zmm3, 0x96              ; C2: HI += it
-    vaesenc     zmm3, zmm5, zmm13                   ; AES: round 8
-    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpshufb     zmm4, zmm4, zmm6                    ; C
+    vpclmulqdq  zmm7, zmm6, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpshufb     zmm6, zmm6, zmm0                    ; C
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm2, zmm4, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 64]{k1}, zmm1                ; AES: written
+    vpclmulqdq  zmm7, zmm6, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenclast zmm4, zmm4, zmm15                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm8, zmm6, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm15, [r9]                   ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm6, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 64]{k1}, zmm3                ; AES: written
     jmp         .alone_reduce
 .alone_over_2:
     cmp         r11, 0xc1
@@ -6248,97 +7131,97 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 128]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm21, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm21, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpternlogq  xmm22, xmm20, xmm21, 0x96           ; S: LO += it
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm20, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm2, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm16, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm18, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vpternlogq  xmm20, xmm2, xmm18, 0x96            ; S: HI += it
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vpclmulqdq  xmm2, xmm8, [rdx - 16], 0x01        ; S: A1·B0
-    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 2
-    vpxorq      xmm16, xmm22, xmm2                  ; S: LO += it
-    vaesenc     zmm2, zmm19, zmm4                   ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vmovdqu64   zmm4, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vpshufb     zmm4, zmm4, zmm6                    ; C
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm4, [rdx + 704], 0x00      ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm4, [rdx + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm16, [rdi + 560], 0x11      ; lengths: A1·B1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm18, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vpternlogq  xmm20, xmm5, xmm18, 0x96            ; S: HI += it
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm5, xmm3, [rdx - 16], 0x01        ; S: A1·B0
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 2
+    vpxorq      xmm16, xmm22, xmm5                  ; S: LO += it
+    vaesenc     zmm5, zmm19, zmm7                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vmovdqu64   zmm7, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm18, zmm7, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  zmm16, zmm18, zmm5, 0x96            ; C2: LO += it
-    vaesenc     zmm5, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpxorq      xmm0, xmm20, xmm0                   ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm8, zmm4, [rdx + 704], 0x10       ; C2: A0·K1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm4, zmm4, [rdx + 64], 0x11        ; C2: A1·B1
+    vpclmulqdq  zmm8, zmm7, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpternlogq  zmm16, zmm18, zmm8, 0x96            ; C2: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm8, zmm2, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpxorq      xmm2, xmm20, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm7, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  zmm0, zmm8, zmm4, 0x96              ; C2: HI += it
-    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm17, zmm6                   ; C
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpternlogq  zmm2, zmm5, zmm7, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpshufb     zmm5, zmm17, zmm0                   ; C
+    vaesenc     zmm7, zmm8, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
     vpclmulqdq  zmm8, zmm5, [rdx + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vpclmulqdq  zmm9, zmm5, [rdx + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
     vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C3: LO += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
     vpclmulqdq  zmm8, zmm5, [rdx + 768], 0x10       ; C3: A0·K1
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C3: HI += it
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpternlogq  zmm0, zmm8, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenclast zmm8, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpshufb     zmm1, zmm5, zmm6                    ; C
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm5, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenclast zmm7, zmm7, zmm15                   ; AES: E_K(J_0)
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm7, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
     vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vmovdqu64   [rsi], zmm3                         ; AES: written
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 128]{k1}, zmm2               ; AES: written
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi], zmm6                         ; AES: written
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm6, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm5, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 128]{k1}, zmm3               ; AES: written
     jmp         .alone_reduce
 .alone_over_3:
     lea         rcx, [r11 + 15]
@@ -6350,120 +7233,120 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 192]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpternlogq  xmm23, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
     vpclmulqdq  xmm22, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm21, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm21, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm21, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm21, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
     vpternlogq  xmm22, xmm16, xmm21, 0x96           ; S: HI += it
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vpclmulqdq  xmm16, xmm3, [rdx - 16], 0x01       ; S: A1·B0
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
     vpxorq      xmm16, xmm23, xmm16                 ; S: LO += it
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vmovdqu64   zmm3, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm3, [rdx + 704], 0x00      ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm4, zmm3, [rdx + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpternlogq  zmm16, zmm20, zmm4, 0x96            ; C2: LO += it
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
-    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm5, zmm0, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpxorq      xmm0, xmm22, xmm8                   ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm3, [rdx + 704], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vmovdqu64   zmm6, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm6, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm6, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpternlogq  zmm16, zmm20, zmm7, 0x96            ; C2: LO += it
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
+    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm8, zmm2, zmm9                    ; AES: round 4
+    vpxorq      xmm2, xmm22, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm6, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm3, zmm3, [rdx + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpternlogq  zmm0, zmm8, zmm3, 0x96              ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vmovdqu64   zmm3, [r9 + 128]                    ; C, bytes as in memory
+    vpclmulqdq  zmm6, zmm6, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm6, zmm7, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm18, zmm10                  ; AES: round 5
+    vpshufb     zmm5, zmm5, zmm0                    ; C
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm18, zmm10                  ; AES: round 5
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm3, [rdx + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm5, [rdx + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm5, [rdx + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm3, [rdx + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpternlogq  zmm0, zmm9, zmm3, 0x96              ; C3: HI += it
-    vaesenc     zmm3, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpshufb     zmm5, zmm17, zmm6                   ; C
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm9, zmm5, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpternlogq  zmm2, zmm9, zmm5, 0x96              ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm8, zmm13                   ; AES: round 8
+    vpshufb     zmm8, zmm17, zmm0                   ; C
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, [rdx + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm8, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C4: HI += it
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
-    vpshufb     zmm5, zmm5, zmm6                    ; C
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpclmulqdq  zmm1, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
-    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
-    vpternlogq  zmm16, zmm1, zmm9, 0x96             ; C1: LO += it
-    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm2, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 192]{k1}, zmm3               ; AES: written
+    vpclmulqdq  zmm9, zmm8, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenclast zmm5, zmm5, zmm15                   ; AES: E_K(J_0)
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C4: HI += it
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm3                         ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm8, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm5                    ; AES: written
+    vpternlogq  zmm16, zmm3, zmm9, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm8, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm8, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 192]{k1}, zmm4               ; AES: written
     jmp         .alone_reduce
 .alone_over_4:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
@@ -6480,143 +7363,143 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 256]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
     vpclmulqdq  xmm23, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm22, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpternlogq  xmm23, xmm16, xmm22, 0x96           ; S: HI += it
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
     vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vaesenc     zmm2, zmm18, zmm3                   ; AES: round 1
-    vaesenc     zmm18, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 1
     vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpshufb     zmm19, zmm19, zmm6                  ; C
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm19, [rdx + 704], 0x00      ; C2: A0·K0
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm6, zmm19, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
     vpclmulqdq  zmm22, zmm19, [rdx + 64], 0x01      ; C2: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpternlogq  zmm16, zmm3, zmm22, 0x96            ; C2: LO += it
-    vaesenc     zmm3, zmm20, zmm4                   ; AES: round 2
-    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm4, zmm0, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpxorq      xmm0, xmm23, xmm8                   ; S: HI += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm8, zmm18, zmm5                   ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpternlogq  zmm16, zmm6, zmm22, 0x96            ; C2: LO += it
+    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 2
+    vpclmulqdq  xmm3, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm7, zmm2, zmm8                    ; AES: round 3
+    vpxorq      xmm2, xmm23, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm18, zmm8                   ; AES: round 3
     vpclmulqdq  zmm18, zmm19, [rdx + 704], 0x10     ; C2: A0·K1
-    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
+    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
     vpclmulqdq  zmm19, zmm19, [rdx + 64], 0x11      ; C2: A1·B1
-    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 3
-    vpternlogq  zmm0, zmm18, zmm19, 0x96            ; C2: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
-    vaesenc     zmm18, zmm20, zmm9                  ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpternlogq  zmm2, zmm18, zmm19, 0x96            ; C2: HI += it
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm19, zmm5, [rdx + 768], 0x00      ; C3: A0·K0
+    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm18, zmm20, zmm9                  ; AES: round 4
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm19, zmm8, [rdx + 768], 0x00      ; C3: A0·K0
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm5, [rdx + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm8, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
     vpternlogq  zmm16, zmm19, zmm9, 0x96            ; C3: LO += it
     vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm18, zmm5, [rdx + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm18, zmm8, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  zmm0, zmm18, zmm5, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vpternlogq  zmm2, zmm18, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
     vaesenc     zmm8, zmm9, zmm11                   ; AES: round 6
     vmovdqu64   zmm9, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm0                    ; C
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
     vpclmulqdq  zmm10, zmm9, [rdx + 832], 0x00      ; C4: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
     vpclmulqdq  zmm11, zmm9, [rdx + 192], 0x01      ; C4: A1·B0
     vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C4: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vpclmulqdq  zmm10, zmm9, [rdx + 832], 0x10      ; C4: A0·K1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
     vpclmulqdq  zmm9, zmm9, [rdx + 192], 0x11       ; C4: A1·B1
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vpternlogq  zmm0, zmm10, zmm9, 0x96             ; C4: HI += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpshufb     zmm9, zmm17, zmm6                   ; C
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpshufb     zmm9, zmm17, zmm0                   ; C
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vpclmulqdq  zmm10, zmm9, [rdx + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vpclmulqdq  zmm11, zmm9, [rdx + 256], 0x01      ; C5: A1·B0
     vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vpclmulqdq  zmm10, zmm9, [rdx + 896], 0x10      ; C5: A0·K1
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vaesenclast zmm7, zmm7, zmm15                   ; AES: E_K(J_0)
     vpclmulqdq  zmm9, zmm9, [rdx + 256], 0x11       ; C5: A1·B1
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpternlogq  zmm0, zmm10, zmm9, 0x96             ; C5: HI += it
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vmovdqu64   zmm2, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpshufb     zmm2, zmm2, zmm6                    ; C
-    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
-    vpclmulqdq  zmm1, zmm2, [rdx + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vpternlogq  zmm2, zmm10, zmm9, 0x96             ; C5: HI += it
+    vpxorq      zmm7, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm3                    ; AES: written
+    vpclmulqdq  zmm3, zmm7, [rdx + 640], 0x00       ; C1: A0·K0
     vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm2, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm9, zmm7, [rdx], 0x01             ; C1: A1·B0
     vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
     vmovdqu64   [rsi + 128], zmm5                   ; AES: written
-    vpternlogq  zmm16, zmm1, zmm9, 0x96             ; C1: LO += it
-    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm2, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 256]{k1}, zmm2               ; AES: written
+    vpternlogq  zmm16, zmm3, zmm9, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm7, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm7, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 256]{k1}, zmm4               ; AES: written
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
 .alone_over_5:
@@ -6629,166 +7512,166 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 320]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
     vpclmulqdq  xmm25, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
     vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpclmulqdq  xmm23, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm23, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpternlogq  xmm25, xmm16, xmm23, 0x96           ; S: HI += it
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vmovdqu64   zmm2, [r9 + 64]                     ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpshufb     zmm2, zmm2, zmm6                    ; C
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm2, [rdx + 704], 0x00      ; C2: A0·K0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm2, [rdx + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm3, zmm0, zmm3                    ; AES: round 1
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vmovdqu64   zmm5, [r9 + 64]                     ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm5, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm5, [rdx + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
     vpternlogq  zmm16, zmm23, zmm24, 0x96           ; C2: LO += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm8, zmm19, zmm4                   ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
-    vpxorq      xmm0, xmm25, xmm0                   ; S: HI += it
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm2, [rdx + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm2, zmm2, [rdx + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vpternlogq  zmm0, zmm21, zmm2, 0x96             ; C2: HI += it
-    vaesenc     zmm2, zmm8, zmm5                    ; AES: round 3
-    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 3
-    vpshufb     zmm8, zmm8, zmm6                    ; C
-    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm8, [rdx + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm21, zmm8, [rdx + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpternlogq  zmm16, zmm5, zmm21, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
-    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm19, zmm8, [rdx + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm6, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm19, zmm7                   ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 2
+    vpxorq      xmm2, xmm25, xmm2                   ; S: HI += it
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm5, [rdx + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 3
+    vpternlogq  zmm2, zmm21, zmm5, 0x96             ; C2: HI += it
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 3
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm20, zmm22, zmm8                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm5, [rdx + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm21, zmm5, [rdx + 128], 0x01      ; C3: A1·B0
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm8, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpternlogq  zmm0, zmm19, zmm8, 0x96             ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm6                    ; C
-    vaesenc     zmm18, zmm20, zmm10                 ; AES: round 5
+    vpternlogq  zmm16, zmm8, zmm21, 0x96            ; C3: LO += it
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
+    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm19, zmm5, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpternlogq  zmm2, zmm19, zmm5, 0x96             ; C3: HI += it
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm8, [rdx + 832], 0x00      ; C4: A0·K0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm19, zmm8, [rdx + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C4: LO += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm8, [rdx + 832], 0x10      ; C4: A0·K1
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vaesenc     zmm18, zmm20, zmm10                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm5, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm19, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, [rdx + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C4: HI += it
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpshufb     zmm8, zmm8, zmm6                    ; C
-    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
+    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C4: LO += it
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm5, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpternlogq  zmm2, zmm10, zmm5, 0x96             ; C4: HI += it
+    vaesenc     zmm5, zmm7, zmm12                   ; AES: round 7
     vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm8, [rdx + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm8, [rdx + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C5: LO += it
+    vmovdqu64   zmm7, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm7, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm7, [rdx + 256], 0x01      ; C5: A1·B0
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm8, [rdx + 896], 0x10      ; C5: A0·K1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, [rdx + 256], 0x11       ; C5: A1·B1
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpternlogq  zmm0, zmm11, zmm8, 0x96             ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpshufb     zmm8, zmm17, zmm6                   ; C
+    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C5: LO += it
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm7, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpternlogq  zmm2, zmm11, zmm7, 0x96             ; C5: HI += it
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm8, [rdx + 960], 0x00      ; C6: A0·K0
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm8, [rdx + 320], 0x01      ; C6: A1·B0
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vpshufb     zmm7, zmm17, zmm0                   ; C
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm7, [rdx + 960], 0x00      ; C6: A0·K0
+    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
+    vpclmulqdq  zmm12, zmm7, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenclast zmm6, zmm6, zmm15                   ; AES: E_K(J_0)
     vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm1, zmm8, [rdx + 960], 0x10       ; C6: A0·K1
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm6, zmm7, [rdx + 960], 0x10       ; C6: A0·K1
     vpxorq      zmm11, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm8, [rdx + 320], 0x11       ; C6: A1·B1
-    vpternlogq  zmm0, zmm1, zmm8, 0x96              ; C6: HI += it
-    vmovdqu64   zmm1, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsi], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpshufb     zmm1, zmm1, zmm6                    ; C
-    vaesenclast zmm2, zmm5, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vmovdqu64   [rsi + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vaesenclast zmm2, zmm9, zmm2                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 192], zmm2                   ; AES: written
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1: LO += it
-    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm10, zmm2                   ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 256], zmm2                   ; AES: written
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm2, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 320]{k1}, zmm2               ; AES: written
+    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm7, [rdx + 320], 0x11       ; C6: A1·B1
+    vpternlogq  zmm2, zmm6, zmm7, 0x96              ; C6: HI += it
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 192], zmm3                   ; AES: written
+    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 256], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 320]{k1}, zmm4               ; AES: written
     jmp         .alone_reduce
 .alone_over_6:
     cmp         r11, 449
@@ -6802,189 +7685,189 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 384]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
     vpclmulqdq  xmm26, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
     vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpternlogq  xmm26, xmm16, xmm25, 0x96           ; S: HI += it
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm16, xmm3, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm6                  ; C
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm0                  ; C
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm2, zmm6                    ; AES: round 1
     vpclmulqdq  zmm2, zmm24, [rdx + 704], 0x00      ; C2: A0·K0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
     vpclmulqdq  zmm25, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vpternlogq  zmm16, zmm2, zmm25, 0x96            ; C2: LO += it
-    vaesenc     zmm2, zmm20, zmm3                   ; AES: round 1
-    vaesenc     zmm20, zmm22, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm8, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm22, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm3, zmm0, zmm3                    ; AES: round 1
-    vpxorq      xmm0, xmm26, xmm8                   ; S: HI += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm8, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm23, zmm6                   ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpxorq      xmm2, xmm26, xmm2                   ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
     vpclmulqdq  zmm18, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
     vpclmulqdq  zmm23, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vpternlogq  zmm0, zmm18, zmm23, 0x96            ; C2: HI += it
-    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vpternlogq  zmm2, zmm18, zmm23, 0x96            ; C2: HI += it
+    vaesenc     zmm18, zmm22, zmm7                  ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
     vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpshufb     zmm4, zmm22, zmm6                   ; C
-    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm4, [rdx + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm22, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm7, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm7, [rdx + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
     vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C3: LO += it
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm7, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
     vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C3: HI += it
-    vaesenc     zmm4, zmm21, zmm9                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
+    vaesenc     zmm7, zmm21, zmm9                   ; AES: round 4
+    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 4
+    vmovdqu64   zmm20, [r9 + 192]                   ; C, bytes as in memory
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm6                    ; C
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm21, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm9, zmm20, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm21, zmm20, [rdx + 192], 0x01     ; C4: A1·B0
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
     vpternlogq  zmm16, zmm9, zmm21, 0x96            ; C4: LO += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm20, [rdx + 832], 0x10      ; C4: A0·K1
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C4: HI += it
-    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm19, zmm11                  ; AES: round 6
-    vmovdqu64   zmm9, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm6                    ; C
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm18, zmm9, [rdx + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm20, zmm20, [rdx + 192], 0x11     ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm2, zmm9, zmm20, 0x96             ; C4: HI += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm9, zmm19, zmm11                  ; AES: round 6
+    vmovdqu64   zmm10, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm19, zmm10, [rdx + 896], 0x00     ; C5: A0·K0
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm11, zmm9, [rdx + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm11, zmm10, [rdx + 256], 0x01     ; C5: A1·B0
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpternlogq  zmm16, zmm18, zmm11, 0x96           ; C5: LO += it
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpternlogq  zmm16, zmm19, zmm11, 0x96           ; C5: LO += it
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, [rdx + 896], 0x10     ; C5: A0·K1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
     vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, [rdx + 896], 0x10      ; C5: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, [rdx + 256], 0x11       ; C5: A1·B1
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vaesenc     zmm18, zmm19, zmm12                 ; AES: round 7
-    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C5: HI += it
+    vpclmulqdq  zmm10, zmm10, [rdx + 256], 0x11     ; C5: A1·B1
+    vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
     vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
+    vpternlogq  zmm2, zmm11, zmm10, 0x96            ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vmovdqu64   zmm10, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm10, [rdx + 960], 0x00     ; C6: A0·K0
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x00      ; C6: A0·K0
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vpclmulqdq  zmm12, zmm9, [rdx + 320], 0x01      ; C6: A1·B0
-    vaesenc     zmm18, zmm18, zmm13                 ; AES: round 8
+    vaesenc     zmm12, zmm18, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm18, zmm10, [rdx + 320], 0x01     ; C6: A1·B0
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x10      ; C6: A0·K1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpternlogq  zmm16, zmm11, zmm18, 0x96           ; C6: LO += it
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm10, [rdx + 960], 0x10     ; C6: A0·K1
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, [rdx + 320], 0x11     ; C6: A1·B1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, [rdx + 320], 0x11       ; C6: A1·B1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C6: HI += it
-    vaesenc     zmm9, zmm10, zmm14                  ; AES: round 9
-    vaesenc     zmm10, zmm18, zmm14                 ; AES: round 9
-    vpshufb     zmm11, zmm17, zmm6                  ; C
+    vpternlogq  zmm2, zmm11, zmm10, 0x96            ; C6: HI += it
+    vaesenc     zmm10, zmm12, zmm14                 ; AES: round 9
     vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vpshufb     zmm11, zmm17, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x00    ; C7: A0·K0
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
+    vaesenclast zmm5, zmm5, zmm15                   ; AES: E_K(J_0)
     vpclmulqdq  zmm13, zmm11, [rdx + 384], 0x01     ; C7: A1·B0
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
     vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C7: LO += it
-    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm11, [rdx + 1024], 0x10     ; C7: A0·K1
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm11, [rdx + 1024], 0x10     ; C7: A0·K1
     vpclmulqdq  zmm11, zmm11, [rdx + 384], 0x11     ; C7: A1·B1
-    vpternlogq  zmm0, zmm5, zmm11, 0x96             ; C7: HI += it
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpshufb     zmm4, zmm5, zmm6                    ; C
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
-    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm4, [rdx], 0x01             ; C1: A1·B0
-    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
-    vpternlogq  zmm16, zmm2, zmm5, 0x96             ; C1: LO += it
-    vpxorq      zmm1, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 320], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm4, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm2, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 384]{k1}, zmm3               ; AES: written
+    vpternlogq  zmm2, zmm6, zmm11, 0x96             ; C7: HI += it
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm6, [rdx + 640], 0x00       ; C1: A0·K0
+    vmovdqu64   [rsi + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm6, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm5                   ; AES: written
+    vpternlogq  zmm16, zmm7, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm6, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 320], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm6, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 384]{k1}, zmm4               ; AES: written
     jmp         .alone_reduce
 .alone_over_7:
     lea         rcx, [r11 + 15]
@@ -6996,314 +7879,314 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 448]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
     vpclmulqdq  xmm24, xmm16, [rdi + 1200], 0x00    ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  xmm20, xmm16, [rdi + 560], 0x01     ; lengths: A1·B0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  xmm22, xmm8, [rdx + 624], 0x00      ; S: A0·K0
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm22, xmm3, [rdx + 624], 0x00      ; S: A0·K0
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; AES: 12 blocks ahead
     vpternlogq  xmm24, xmm20, xmm22, 0x96           ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; AES: 16 blocks ahead
     vpclmulqdq  xmm27, xmm16, [rdi + 1200], 0x10    ; lengths: A0·K1
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; AES: 20 blocks ahead
     vpclmulqdq  xmm16, xmm16, [rdi + 560], 0x11     ; lengths: A1·B1
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
-    vpclmulqdq  xmm25, xmm8, [rdx + 624], 0x10      ; S: A0·K1
-    vpaddd      zmm26, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm3, [rdx + 624], 0x10      ; S: A0·K1
+    vpaddd      zmm26, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpternlogq  xmm27, xmm16, xmm25, 0x96           ; S: HI += it
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpclmulqdq  xmm16, xmm8, [rdx - 16], 0x01       ; S: A1·B0
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm3, [rdx - 16], 0x01       ; S: A1·B0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
     vpxorq      xmm16, xmm24, xmm16                 ; S: LO += it
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
     vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
-    vpshufb     zmm24, zmm24, zmm6                  ; C
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
+    vpshufb     zmm24, zmm24, zmm0                  ; C
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vpxorq      zmm2, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm0, zmm24, [rdx + 64], 0x01       ; C2: A1·B0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpternlogq  zmm16, zmm25, zmm0, 0x96            ; C2: LO += it
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm0, xmm8, [rdx - 16], 0x11        ; S: A1·B1
-    vaesenc     zmm8, zmm21, zmm3                   ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
-    vpxorq      xmm0, xmm27, xmm0                   ; S: HI += it
-    vaesenc     zmm21, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm22, zmm23, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
-    vaesenc     zmm25, zmm26, zmm3                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm24, [rdx + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vpternlogq  zmm0, zmm23, zmm3, 0x96             ; C2: HI += it
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
-    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm4                    ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vpshufb     zmm19, zmm19, zmm6                  ; C
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm19, [rdx + 768], 0x00     ; C3: A0·K0
-    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm25, zmm19, [rdx + 128], 0x01     ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpternlogq  zmm16, zmm23, zmm25, 0x96           ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 3
-    vpclmulqdq  zmm18, zmm19, [rdx + 768], 0x10     ; C3: A0·K1
-    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm19, zmm19, [rdx + 128], 0x11     ; C3: A1·B1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vpternlogq  zmm0, zmm18, zmm19, 0x96            ; C3: HI += it
-    vaesenc     zmm18, zmm22, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm24, zmm5                  ; AES: round 3
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm24, [rdx + 64], 0x01       ; C2: A1·B0
+    vaesenc     zmm28, zmm2, zmm6                   ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vpternlogq  zmm16, zmm25, zmm5, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
+    vpclmulqdq  xmm2, xmm3, [rdx - 16], 0x11        ; S: A1·B1
+    vaesenc     zmm3, zmm21, zmm6                   ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
+    vpxorq      xmm2, xmm27, xmm2                   ; S: HI += it
+    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm22, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm6, zmm24, [rdx + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm24, zmm28, zmm7                  ; AES: round 2
+    vpternlogq  zmm2, zmm22, zmm6, 0x96             ; C2: HI += it
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vmovdqu64   zmm18, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vpshufb     zmm18, zmm18, zmm0                  ; C
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm18, [rdx + 768], 0x00     ; C3: A0·K0
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm18, [rdx + 128], 0x01     ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm7, zmm24, zmm8                   ; AES: round 3
+    vpternlogq  zmm16, zmm22, zmm25, 0x96           ; C3: LO += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm18, [rdx + 768], 0x10     ; C3: A0·K1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm18, zmm18, [rdx + 128], 0x11     ; C3: A1·B1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vpternlogq  zmm2, zmm22, zmm18, 0x96            ; C3: HI += it
+    vaesenc     zmm18, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 3
     vmovdqu64   zmm22, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpshufb     zmm5, zmm22, zmm6                   ; C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpshufb     zmm8, zmm22, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm22, zmm8, [rdx + 832], 0x00      ; C4: A0·K0
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm22, zmm5, [rdx + 832], 0x00      ; C4: A0·K0
-    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm23, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vpclmulqdq  zmm23, zmm8, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
     vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C4: LO += it
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm5, [rdx + 832], 0x10      ; C4: A0·K1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm8, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpternlogq  zmm2, zmm22, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpternlogq  zmm0, zmm22, zmm5, 0x96             ; C4: HI += it
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vaesenc     zmm5, zmm8, zmm10                   ; AES: round 5
     vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
-    vaesenc     zmm9, zmm20, zmm10                  ; AES: round 5
-    vaesenc     zmm20, zmm21, zmm10                 ; AES: round 5
-    vpshufb     zmm8, zmm8, zmm6                    ; C
+    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 5
+    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
+    vaesenc     zmm20, zmm21, zmm10                 ; AES: round 5
     vpclmulqdq  zmm21, zmm8, [rdx + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vpclmulqdq  zmm10, zmm8, [rdx + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
     vpternlogq  zmm16, zmm21, zmm10, 0x96           ; C5: LO += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
     vpclmulqdq  zmm10, zmm8, [rdx + 896], 0x10      ; C5: A0·K1
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
     vpclmulqdq  zmm8, zmm8, [rdx + 256], 0x11       ; C5: A1·B1
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vpternlogq  zmm0, zmm10, zmm8, 0x96             ; C5: HI += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpshufb     zmm8, zmm8, zmm6                    ; C
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
     vpclmulqdq  zmm10, zmm8, [rdx + 960], 0x00      ; C6: A0·K0
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vaesenc     zmm11, zmm20, zmm12                 ; AES: round 7
-    vpclmulqdq  zmm20, zmm8, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm11, zmm19, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm19, zmm8, [rdx + 320], 0x01      ; C6: A1·B0
     vaesenc     zmm18, zmm18, zmm12                 ; AES: round 7
-    vpternlogq  zmm16, zmm10, zmm20, 0x96           ; C6: LO += it
-    vaesenc     zmm10, zmm19, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C6: LO += it
+    vaesenc     zmm10, zmm20, zmm12                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vpclmulqdq  zmm12, zmm8, [rdx + 960], 0x10      ; C6: A0·K1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
     vpclmulqdq  zmm8, zmm8, [rdx + 320], 0x11       ; C6: A1·B1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpternlogq  zmm0, zmm12, zmm8, 0x96             ; C6: HI += it
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
+    vpternlogq  zmm2, zmm12, zmm8, 0x96             ; C6: HI += it
     vaesenc     zmm8, zmm9, zmm13                   ; AES: round 8
     vmovdqu64   zmm9, [r9 + 384]                    ; C, bytes as in memory
     vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
     vaesenc     zmm12, zmm18, zmm13                 ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm6                    ; C
+    vpshufb     zmm9, zmm9, zmm0                    ; C
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpclmulqdq  zmm13, zmm9, [rdx + 1024], 0x00     ; C7: A0·K0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vpclmulqdq  zmm18, zmm9, [rdx + 384], 0x01      ; C7: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm16, zmm13, zmm18, 0x96           ; C7: LO += it
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpternlogq  zmm16, zmm13, zmm18, 0x96           ; C7: LO += it
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
     vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vpclmulqdq  zmm13, zmm9, [rdx + 1024], 0x10     ; C7: A0·K1
     vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
     vaesenc     zmm12, zmm12, zmm14                 ; AES: round 9
     vpclmulqdq  zmm9, zmm9, [rdx + 384], 0x11       ; C7: A1·B1
     vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpternlogq  zmm0, zmm13, zmm9, 0x96             ; C7: HI += it
-    vaesenclast zmm9, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpshufb     zmm1, zmm17, zmm6                   ; C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm2, zmm13, zmm9, 0x96             ; C7: HI += it
+    vaesenclast zmm9, zmm7, zmm15                   ; AES: E_K(J_0)
+    vpshufb     zmm7, zmm17, zmm0                   ; C
     vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm9, zmm1, [rdx + 1088], 0x00      ; C8: A0·K0
+    vpclmulqdq  zmm9, zmm7, [rdx + 1088], 0x00      ; C8: A0·K0
     vpxorq      zmm13, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm13                   ; AES: last round: the other text
-    vpclmulqdq  zmm13, zmm1, [rdx + 448], 0x01      ; C8: A1·B0
+    vaesenclast zmm6, zmm6, zmm13                   ; AES: last round: the other text
+    vpclmulqdq  zmm13, zmm7, [rdx + 448], 0x01      ; C8: A1·B0
     vpternlogq  zmm16, zmm9, zmm13, 0x96            ; C8: LO += it
-    vpclmulqdq  zmm9, zmm1, [rdx + 1088], 0x10      ; C8: A0·K1
-    vpclmulqdq  zmm1, zmm1, [rdx + 448], 0x11       ; C8: A1·B1
-    vpternlogq  zmm0, zmm9, zmm1, 0x96              ; C8: HI += it
-    vmovdqu64   zmm1, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsi], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm7, [rdx + 1088], 0x10      ; C8: A0·K1
+    vpclmulqdq  zmm7, zmm7, [rdx + 448], 0x11       ; C8: A1·B1
+    vpternlogq  zmm2, zmm9, zmm7, 0x96              ; C8: HI += it
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm6                         ; AES: written
+    vpxorq      zmm6, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
     vmovdqu64   [rsi + 128], zmm3                   ; AES: written
     vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
     vmovdqu64   [rsi + 192], zmm3                   ; AES: written
     vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpshufb     zmm1, zmm1, zmm6                    ; C
+    vpshufb     zmm5, zmm7, zmm0                    ; C
     vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
+    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
     vmovdqu64   [rsi + 256], zmm3                   ; AES: written
     vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
+    vpclmulqdq  zmm7, zmm5, [rdx], 0x01             ; C1: A1·B0
     vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rsi + 320], zmm3                   ; AES: written
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1: LO += it
+    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
     vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
+    vpclmulqdq  zmm6, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
     vmovdqu64   [rsi + 384], zmm3                   ; AES: written
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm3, zmm15, zmm17                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 448]{k1}, zmm2               ; AES: written
+    vpclmulqdq  zmm3, zmm5, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm15, zmm17                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 448]{k1}, zmm4               ; AES: written
 .alone_reduce:
-    vpclmulqdq  zmm1, zmm16, zmm7, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm16, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
+    vpclmulqdq  zmm1, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
-    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    vpxorq      xmm1, xmm0, xmm1                    ; the tag
     jmp         .tagged
 .groups:
     vmovdqu64   zmm17, [rel gcm128_avx512_k_clmul1_x32_short_blocks_12]  ; blocks_12
     vmovdqu64   zmm18, [rel gcm128_avx512_k_clmul1_x32_short_blocks_16]  ; blocks_16
     vmovdqu64   zmm19, [rel gcm128_avx512_k_clmul1_x32_short_blocks_20]  ; blocks_20
-    vpshufb     zmm16, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm20, xmm8, [rdi + 688], 0x00      ; S: A0·K0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpclmulqdq  xmm22, xmm8, [rdi + 48], 0x01       ; S: A1·B0
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm16, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm20, xmm3, [rdi + 688], 0x00      ; S: A0·K0
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm22, xmm3, [rdi + 48], 0x01       ; S: A1·B0
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm29, xmm20, xmm22                 ; S: LO += it
-    vpshufb     zmm20, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm20, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, zmm17                  ; AES: 12 blocks ahead
     vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm24, zmm0, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm6                  ; C
-    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm24, zmm4, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm23, zmm23, zmm0                  ; C
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
     vpclmulqdq  zmm25, zmm23, [rdi + 768], 0x00     ; C2: A0·K0
-    vpaddd      zmm26, zmm0, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
+    vpaddd      zmm26, zmm4, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpclmulqdq  zmm27, zmm23, [rdi + 128], 0x01     ; C2: A1·B0
-    vpaddd      zmm28, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm28, zmm28, zmm6                  ; AES: counter block
+    vpaddd      zmm28, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
     vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C2: LO += it
-    vpaddd      zmm25, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm25, zmm25, zmm6                  ; AES: counter block
-    vpclmulqdq  xmm27, xmm8, [rdi + 688], 0x10      ; S: A0·K1
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
-    vpclmulqdq  xmm8, xmm8, [rdi + 48], 0x11        ; S: A1·B1
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      xmm30, xmm27, xmm8                  ; S: HI += it
-    vpxorq      zmm8, zmm16, zmm2                   ; AES: + k_0
-    vpxorq      zmm16, zmm21, zmm2                  ; AES: + k_0
+    vpaddd      zmm25, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm27, xmm3, [rdi + 688], 0x10      ; S: A0·K1
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpclmulqdq  xmm3, xmm3, [rdi + 48], 0x11        ; S: A1·B1
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      xmm30, xmm27, xmm3                  ; S: HI += it
+    vpxorq      zmm3, zmm16, zmm5                   ; AES: + k_0
+    vpxorq      zmm16, zmm21, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm21, zmm23, [rdi + 768], 0x10     ; C2: A0·K1
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm23, zmm23, [rdi + 128], 0x11     ; C2: A1·B1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
     vpternlogq  zmm30, zmm21, zmm23, 0x96           ; C2: HI += it
-    vpxorq      zmm21, zmm26, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm28, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm28, zmm5                  ; AES: + k_0
     vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vpshufb     zmm26, zmm26, zmm6                  ; C
-    vaesenc     zmm8, zmm8, zmm3                    ; AES: round 1
+    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
+    vpshufb     zmm26, zmm26, zmm0                  ; C
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 1
     vpclmulqdq  zmm27, zmm26, [rdi + 832], 0x00     ; C3: A0·K0
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
     vpclmulqdq  zmm28, zmm26, [rdi + 192], 0x01     ; C3: A1·B0
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C3: LO += it
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vpclmulqdq  zmm27, zmm26, [rdi + 832], 0x10     ; C3: A0·K1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
     vpclmulqdq  zmm26, zmm26, [rdi + 192], 0x11     ; C3: A1·B1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vaesenc     zmm8, zmm8, zmm4                    ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 2
     vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C3: HI += it
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
     vmovdqu64   zmm26, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpshufb     zmm26, zmm26, zmm6                  ; C
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vpshufb     zmm26, zmm26, zmm0                  ; C
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
     vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x00     ; C4: A0·K0
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
     vpclmulqdq  zmm28, zmm26, [rdi + 256], 0x01     ; C4: A1·B0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm8, zmm8, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 3
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C4: LO += it
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
     vpclmulqdq  zmm27, zmm26, [rdi + 896], 0x10     ; C4: A0·K1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
     vpclmulqdq  zmm26, zmm26, [rdi + 256], 0x11     ; C4: A1·B1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
     vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C4: HI += it
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 3
     vmovdqu64   zmm26, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpshufb     zmm26, zmm26, zmm6                  ; C
-    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpshufb     zmm26, zmm26, zmm0                  ; C
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
     vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
     vpclmulqdq  zmm27, zmm26, [rdi + 960], 0x00     ; C5: A0·K0
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
@@ -7315,23 +8198,23 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm23, zmm23, zmm9                  ; AES: round 4
     vpclmulqdq  zmm27, zmm26, [rdi + 960], 0x10     ; C5: A0·K1
     vaesenc     zmm25, zmm25, zmm9                  ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
     vpclmulqdq  zmm26, zmm26, [rdi + 320], 0x11     ; C5: A1·B1
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
     vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C5: HI += it
     vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vmovdqu64   zmm26, [r9 + 320]                   ; C, bytes as in memory
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vpshufb     zmm26, zmm26, zmm0                  ; C
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
     vpclmulqdq  zmm27, zmm26, [rdi + 1024], 0x00    ; C6: A0·K0
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
     vpclmulqdq  zmm28, zmm26, [rdi + 384], 0x01     ; C6: A1·B0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6: LO += it
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
@@ -7344,9 +8227,9 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm23, zmm23, zmm11                 ; AES: round 6
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
     vmovdqu64   zmm26, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vpshufb     zmm26, zmm26, zmm0                  ; C
     vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
     vpclmulqdq  zmm27, zmm26, [rdi + 1088], 0x00    ; C7: A0·K0
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
@@ -7358,23 +8241,23 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm23, zmm23, zmm12                 ; AES: round 7
     vpclmulqdq  zmm27, zmm26, [rdi + 1088], 0x10    ; C7: A0·K1
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
     vpclmulqdq  zmm26, zmm26, [rdi + 448], 0x11     ; C7: A1·B1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
     vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
     vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C7: HI += it
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
     vmovdqu64   zmm26, [r9 + 448]                   ; C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm13                 ; AES: round 8
-    vpshufb     zmm26, zmm26, zmm6                  ; C
+    vpshufb     zmm26, zmm26, zmm0                  ; C
     vaesenc     zmm21, zmm21, zmm13                 ; AES: round 8
     vaesenc     zmm23, zmm23, zmm13                 ; AES: round 8
     vpclmulqdq  zmm27, zmm26, [rdi + 1152], 0x00    ; C8: A0·K0
     vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
     vpclmulqdq  zmm28, zmm26, [rdi + 512], 0x01     ; C8: A1·B0
-    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C8: LO += it
     vaesenc     zmm16, zmm16, zmm14                 ; AES: round 9
     vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
@@ -7387,131 +8270,131 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpternlogq  zmm30, zmm27, zmm26, 0x96           ; C8: HI += it
     vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
     vmovdqu64   zmm26, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm1, zmm1, zmm15                   ; AES: E_K(J_0)
-    vpshufb     zmm26, zmm26, zmm6                  ; C
-    vmovdqu64   [rsp], xmm1                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm1, zmm15, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm15                   ; AES: E_K(J_0)
+    vpshufb     zmm26, zmm26, zmm0                  ; C
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm15, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm27, zmm26, [rdi + 704], 0x00     ; C1: A0·K0
-    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpclmulqdq  zmm1, zmm26, [rdi + 64], 0x01       ; C1: A1·B0
-    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm27, zmm1, 0x96            ; C1: LO += it
-    vaesenclast zmm1, zmm16, zmm8                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
-    vpclmulqdq  zmm1, zmm26, [rdi + 704], 0x10      ; C1: A0·K1
-    vpxorq      zmm8, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm20, zmm8                   ; AES: last round: the other text
+    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm2                         ; AES: written
+    vpclmulqdq  zmm2, zmm26, [rdi + 64], 0x01       ; C1: A1·B0
+    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm29, zmm27, zmm2, 0x96            ; C1: LO += it
+    vaesenclast zmm2, zmm16, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
+    vpclmulqdq  zmm2, zmm26, [rdi + 704], 0x10      ; C1: A0·K1
+    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm20, zmm3                   ; AES: last round: the other text
     vpclmulqdq  zmm16, zmm26, [rdi + 64], 0x11      ; C1: A1·B1
-    vmovdqu64   [rsi + 128], zmm8                   ; AES: written
-    vpternlogq  zmm30, zmm1, zmm16, 0x96            ; C1: HI += it
-    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm22, zmm1                   ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm29, zmm7, 0x10             ; reduce: LO0·Q'
-    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
+    vpternlogq  zmm30, zmm2, zmm16, 0x96            ; C1: HI += it
+    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm29, zmm1, 0x10             ; reduce: LO0·Q'
+    vmovdqu64   [rsi + 192], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
     vpshufd     zmm16, zmm29, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm1, zmm24, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
-    vpternlogq  zmm16, zmm30, zmm8, 0x96            ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm1, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vextracti64x4 ymm8, zmm16, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 320], zmm1                   ; AES: written
-    vpxorq      ymm1, ymm16, ymm8                   ; reduce: add up the lanes
-    vpxorq      zmm8, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm23, zmm8                   ; AES: last round: the other text
-    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rsi + 384], zmm8                   ; AES: written
-    vpxorq      xmm8, xmm1, xmm16                   ; reduce: add up the lanes
-    vpxorq      zmm1, zmm15, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm25, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 448], zmm1                   ; AES: written
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm2                   ; AES: written
+    vpternlogq  zmm16, zmm30, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm2, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vextracti64x4 ymm3, zmm16, 0x01                 ; reduce: upper lanes
+    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 320], zmm2                   ; AES: written
+    vpxorq      ymm2, ymm16, ymm3                   ; reduce: add up the lanes
+    vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
+    vextracti64x2 xmm16, ymm2, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rsi + 384], zmm3                   ; AES: written
+    vpxorq      xmm3, xmm2, xmm16                   ; reduce: add up the lanes
+    vpxorq      zmm2, zmm15, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm25, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     add         rsi, 512
     sub         r11, 512
     cmp         r11, 513
     jb          .rest
 .group:
-    vpshufb     zmm1, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm2, zmm4, zmm0                    ; AES: counter block
     vmovdqu64   zmm16, [r9 + 128]                   ; C3·H^6: C, bytes as in memory
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm6                  ; C3·H^6: C
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; C3·H^6: C
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm22, [r9 + 192]                   ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, zmm17                  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; C4·H^5: C
-    vpshufb     zmm23, zmm23, zmm6                  ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; C4·H^5: C
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
     vpclmulqdq  zmm30, zmm16, [rdi + 832], 0x00     ; C3·H^6: A0·K0
-    vpaddd      zmm24, zmm0, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm6                  ; AES: counter block
+    vpaddd      zmm24, zmm4, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
     vpclmulqdq  zmm25, zmm16, [rdi + 192], 0x01     ; C3·H^6: A1·B0
-    vpaddd      zmm26, zmm0, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm26, zmm26, zmm6                  ; AES: counter block
+    vpaddd      zmm26, zmm4, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpclmulqdq  zmm27, zmm22, [rdi + 896], 0x00     ; C4·H^5: A0·K0
-    vpaddd      zmm28, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpaddd      zmm28, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
     vpternlogq  zmm30, zmm25, zmm27, 0x96           ; C5·H^4: LO += it
-    vpshufb     zmm25, zmm28, zmm6                  ; AES: counter block
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpshufb     zmm25, zmm28, zmm0                  ; AES: counter block
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
     vpclmulqdq  zmm31, zmm16, [rdi + 832], 0x10     ; C3·H^6: A0·K1
-    vpshufb     zmm27, zmm27, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_32]  ; AES: the next counters
     vpclmulqdq  zmm16, zmm16, [rdi + 192], 0x11     ; C3·H^6: A1·B1
     vpclmulqdq  zmm28, zmm22, [rdi + 896], 0x10     ; C4·H^5: A0·K1
-    vpxorq      zmm1, zmm1, zmm2                    ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm5                    ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpternlogq  zmm31, zmm16, zmm28, 0x96           ; C5·H^4: HI += it
-    vpxorq      zmm16, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm21, zmm23, zmm2                  ; AES: + k_0
+    vpxorq      zmm16, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm21, zmm23, zmm5                  ; AES: + k_0
     vmovdqu64   zmm23, [r9 + 256]                   ; C5·H^4: C, bytes as in memory
-    vpxorq      zmm24, zmm24, zmm2                  ; AES: + k_0
-    vpshufb     zmm23, zmm23, zmm6                  ; C5·H^4: C
-    vpxorq      zmm26, zmm26, zmm2                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm2                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm5                  ; AES: + k_0
+    vpshufb     zmm23, zmm23, zmm0                  ; C5·H^4: C
+    vpxorq      zmm26, zmm26, zmm5                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm22, [rdi + 256], 0x01     ; C4·H^5: A1·B0
-    vpxorq      zmm27, zmm27, zmm2                  ; AES: + k_0
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
+    vpxorq      zmm27, zmm27, zmm5                  ; AES: + k_0
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 1
     vpclmulqdq  zmm29, zmm23, [rdi + 960], 0x00     ; C5·H^4: A0·K0
-    vaesenc     zmm20, zmm20, zmm3                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 1
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C6·H^3: LO += it
-    vaesenc     zmm16, zmm16, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
     vpclmulqdq  zmm22, zmm22, [rdi + 256], 0x11     ; C4·H^5: A1·B1
-    vaesenc     zmm24, zmm24, zmm3                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm3                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 1
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 1
     vpclmulqdq  zmm28, zmm23, [rdi + 960], 0x10     ; C5·H^4: A0·K1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 1
     vpternlogq  zmm31, zmm22, zmm28, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm22, zmm27, zmm3                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm22, zmm27, zmm6                  ; AES: round 1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 2
     vmovdqu64   zmm27, [r9 + 320]                   ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 2
-    vpshufb     zmm27, zmm27, zmm6                  ; C6·H^3: C
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 2
+    vpshufb     zmm27, zmm27, zmm0                  ; C6·H^3: C
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
     vpclmulqdq  zmm28, zmm23, [rdi + 320], 0x01     ; C5·H^4: A1·B0
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 2
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm7                  ; AES: round 2
     vpclmulqdq  zmm29, zmm27, [rdi + 1024], 0x00    ; C6·H^3: A0·K0
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 2
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C7·H^2: LO += it
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 3
     vpclmulqdq  zmm23, zmm23, [rdi + 320], 0x11     ; C5·H^4: A1·B1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 3
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 3
     vpclmulqdq  zmm28, zmm27, [rdi + 1024], 0x10    ; C6·H^3: A0·K1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 3
     vpternlogq  zmm31, zmm23, zmm28, 0x96           ; C7·H^2: HI += it
-    vaesenc     zmm23, zmm26, zmm5                  ; AES: round 3
+    vaesenc     zmm23, zmm26, zmm8                  ; AES: round 3
     vmovdqu64   zmm26, [r9 + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpshufb     zmm26, zmm26, zmm6                  ; C7·H^2: C
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 3
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 3
+    vpshufb     zmm26, zmm26, zmm0                  ; C7·H^2: C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 4
     vpclmulqdq  zmm28, zmm27, [rdi + 384], 0x01     ; C6·H^3: A1·B0
     vaesenc     zmm16, zmm16, zmm9                  ; AES: round 4
@@ -7524,20 +8407,20 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vpclmulqdq  zmm27, zmm27, [rdi + 384], 0x11     ; C6·H^3: A1·B1
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
     vpclmulqdq  zmm28, zmm26, [rdi + 1088], 0x10    ; C7·H^2: A0·K1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
     vaesenc     zmm20, zmm20, zmm10                 ; AES: round 5
     vpternlogq  zmm31, zmm27, zmm28, 0x96           ; C8·H^1: HI += it
     vaesenc     zmm16, zmm16, zmm10                 ; AES: round 5
     vmovdqu64   zmm27, [r9 + 448]                   ; C8·H^1: C, bytes as in memory
     vaesenc     zmm21, zmm21, zmm10                 ; AES: round 5
     vaesenc     zmm24, zmm24, zmm10                 ; AES: round 5
-    vpshufb     zmm27, zmm27, zmm6                  ; C8·H^1: C
+    vpshufb     zmm27, zmm27, zmm0                  ; C8·H^1: C
     vaesenc     zmm23, zmm23, zmm10                 ; AES: round 5
     vaesenc     zmm25, zmm25, zmm10                 ; AES: round 5
     vpclmulqdq  zmm28, zmm26, [rdi + 448], 0x01     ; C7·H^2: A1·B0
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
     vpclmulqdq  zmm29, zmm27, [rdi + 1152], 0x00    ; C8·H^1: A0·K0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
     vaesenc     zmm20, zmm20, zmm11                 ; AES: round 6
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C2·H^7: LO += it
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 6
@@ -7549,10 +8432,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm25, zmm25, zmm11                 ; AES: round 6
     vpternlogq  zmm31, zmm26, zmm28, 0x96           ; C2·H^7: HI += it
     vaesenc     zmm22, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
     vmovdqu64   zmm26, [r9 + 64]                    ; C2·H^7: C, bytes as in memory
     vaesenc     zmm20, zmm20, zmm12                 ; AES: round 7
-    vpshufb     zmm26, zmm26, zmm6                  ; C2·H^7: C
+    vpshufb     zmm26, zmm26, zmm0                  ; C2·H^7: C
     vaesenc     zmm16, zmm16, zmm12                 ; AES: round 7
     vaesenc     zmm21, zmm21, zmm12                 ; AES: round 7
     vpclmulqdq  zmm28, zmm27, [rdi + 512], 0x01     ; C8·H^1: A1·B0
@@ -7562,7 +8445,7 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vaesenc     zmm25, zmm25, zmm12                 ; AES: round 7
     vpternlogq  zmm30, zmm28, zmm29, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm22, zmm22, zmm12                 ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
     vpclmulqdq  zmm27, zmm27, [rdi + 512], 0x11     ; C8·H^1: A1·B1
     vaesenc     zmm20, zmm20, zmm13                 ; AES: round 8
     vaesenc     zmm16, zmm16, zmm13                 ; AES: round 8
@@ -7574,57 +8457,57 @@ gcm128_avx512_k_clmul1_x32_short_open:
     vmovdqu64   zmm27, [r9]                         ; C1·H^8: C, bytes as in memory
     vaesenc     zmm25, zmm25, zmm13                 ; AES: round 8
     vaesenc     zmm22, zmm22, zmm13                 ; AES: round 8
-    vpshufb     zmm27, zmm27, zmm6                  ; C1·H^8: C
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpxorq      zmm8, zmm27, zmm8                   ; C1·H^8: A = X + C
+    vpshufb     zmm27, zmm27, zmm0                  ; C1·H^8: C
+    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpxorq      zmm3, zmm27, zmm3                   ; C1·H^8: A = X + C
     vaesenc     zmm20, zmm20, zmm14                 ; AES: round 9
     vaesenc     zmm16, zmm16, zmm14                 ; AES: round 9
     vpclmulqdq  zmm27, zmm26, [rdi + 128], 0x01     ; C2·H^7: A1·B0
     vaesenc     zmm21, zmm21, zmm14                 ; AES: round 9
     vaesenc     zmm24, zmm24, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm28, zmm8, [rdi + 704], 0x00      ; C1·H^8: A0·K0
+    vpclmulqdq  zmm28, zmm3, [rdi + 704], 0x00      ; C1·H^8: A0·K0
     vaesenc     zmm23, zmm23, zmm14                 ; AES: round 9
     vpternlogq  zmm30, zmm27, zmm28, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm25, zmm25, zmm14                 ; AES: round 9
     vaesenc     zmm22, zmm22, zmm14                 ; AES: round 9
     vpclmulqdq  zmm26, zmm26, [rdi + 128], 0x11     ; C2·H^7: A1·B1
     vpxorq      zmm27, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm27                   ; AES: last round: the other text
-    vpclmulqdq  zmm27, zmm8, [rdi + 704], 0x10      ; C1·H^8: A0·K1
-    vmovdqu64   [rsi], zmm1                         ; AES: written
+    vaesenclast zmm2, zmm2, zmm27                   ; AES: last round: the other text
+    vpclmulqdq  zmm27, zmm3, [rdi + 704], 0x10      ; C1·H^8: A0·K1
+    vmovdqu64   [rsi], zmm2                         ; AES: written
     vpternlogq  zmm31, zmm26, zmm27, 0x96           ; C1·H^8: HI += it
-    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm1, zmm20, zmm1                   ; AES: last round: the other text
-    vpclmulqdq  zmm20, zmm8, [rdi + 64], 0x01       ; C1·H^8: A1·B0
-    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm2, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  zmm20, zmm3, [rdi + 64], 0x01       ; C1·H^8: A1·B0
+    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
     vpxorq      zmm20, zmm30, zmm20                 ; C1·H^8: LO += it
-    vaesenclast zmm1, zmm16, zmm1                   ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm8, [rdi + 64], 0x11        ; C1·H^8: A1·B1
-    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm2, zmm16, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, [rdi + 64], 0x11        ; C1·H^8: A1·B1
+    vmovdqu64   [rsi + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm15, [r9 + 192]             ; AES: k_Nr + text
     vpshufd     zmm16, zmm20, 0x4e                  ; reduce: (LO1, LO0)
-    vaesenclast zmm1, zmm21, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
-    vpternlogq  zmm31, zmm8, zmm16, 0x96            ; reduce: + HI
-    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm20, zmm7, 0x10             ; reduce: LO0·Q'
-    vaesenclast zmm1, zmm24, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm8, zmm31                   ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm8, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm23, zmm8                   ; AES: last round: the other text
-    vextracti64x4 ymm16, zmm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rsi + 320], zmm8                   ; AES: written
-    vpxorq      ymm1, ymm1, ymm16                   ; reduce: add up the lanes
-    vpxorq      zmm8, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm25, zmm8                   ; AES: last round: the other text
-    vextracti64x2 xmm16, ymm1, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rsi + 384], zmm8                   ; AES: written
+    vaesenclast zmm2, zmm21, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 192], zmm2                   ; AES: written
+    vpternlogq  zmm31, zmm3, zmm16, 0x96            ; reduce: + HI
+    vpxorq      zmm2, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm20, zmm1, 0x10             ; reduce: LO0·Q'
+    vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm3, zmm31                   ; reduce: RES = fold(LO) + HI
+    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
+    vextracti64x4 ymm16, zmm2, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rsi + 320], zmm3                   ; AES: written
+    vpxorq      ymm2, ymm2, ymm16                   ; reduce: add up the lanes
+    vpxorq      zmm3, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm25, zmm3                   ; AES: last round: the other text
+    vextracti64x2 xmm16, ymm2, 0x01                 ; reduce: upper lanes
+    vmovdqu64   [rsi + 384], zmm3                   ; AES: written
     vpxorq      zmm20, zmm15, [r9 + 448]            ; AES: k_Nr + text
-    vpxorq      xmm8, xmm1, xmm16                   ; reduce: add up the lanes
-    vaesenclast zmm1, zmm22, zmm20                  ; AES: last round: the other text
-    vmovdqu64   [rsi + 448], zmm1                   ; AES: written
+    vpxorq      xmm3, xmm2, xmm16                   ; reduce: add up the lanes
+    vaesenclast zmm2, zmm22, zmm20                  ; AES: last round: the other text
+    vmovdqu64   [rsi + 448], zmm2                   ; AES: written
     add         r9, 512                             ; next group
     add         rsi, 512
     sub         r11, 512
@@ -7634,10 +8517,10 @@ gcm128_avx512_k_clmul1_x32_short_open:
 .rest:
     mov         rcx, r13
     shl         rcx, 0x03                           ; bits
-    vmovq       xmm1, rcx
+    vmovq       xmm2, rcx
     shl         r8, 0x03                            ; bits
     vmovq       xmm16, r8
-    vpunpcklqdq xmm1, xmm1, xmm16                   ; bits of both lengths, bytes reversed
+    vpunpcklqdq xmm2, xmm2, xmm16                   ; bits of both lengths, bytes reversed
     db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 257
@@ -7655,34 +8538,34 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9]                  ; text, zero-padded
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpclmulqdq  xmm18, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm18, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
     vpxorq      xmm16, xmm16, xmm18                 ; lengths: LO += it
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpshufb     zmm2, zmm17, zmm6                   ; C
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpxorq      zmm2, zmm2, zmm8                    ; A = X + C
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm2, [rdx], 0x01             ; C1: A1·B0
-    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 5
-    vpternlogq  zmm16, zmm3, zmm4, 0x96             ; C1: LO += it
-    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 6
-    vpclmulqdq  xmm3, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 7
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm4, zmm0, zmm13                   ; AES: round 8
-    vpxorq      xmm0, xmm3, xmm1                    ; lengths: HI += it
-    vaesenc     zmm1, zmm4, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm3, zmm2, [rdx + 640], 0x10       ; C1: A0·K1
-    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm2, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi]{k1}, zmm1                     ; AES: written
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpshufb     zmm5, zmm17, zmm0                   ; C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpxorq      zmm3, zmm5, zmm3                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpternlogq  zmm16, zmm5, zmm6, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi]{k1}, zmm4                     ; AES: written
     jmp         .rest_reduce
 .rest_over_1:
     lea         rcx, [r11 + 15]
@@ -7694,57 +8577,57 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 64]             ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm19, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm19, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpxorq      xmm16, xmm16, xmm19                 ; lengths: LO += it
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpshufb     zmm2, zmm17, zmm6                   ; C
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm19, zmm2, [rdx + 704], 0x00      ; C2: A0·K0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  zmm3, zmm2, [rdx + 64], 0x01        ; C2: A1·B0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 2
-    vpternlogq  zmm16, zmm19, zmm3, 0x96            ; C2: LO += it
-    vaesenc     zmm3, zmm18, zmm5                   ; AES: round 3
-    vpclmulqdq  xmm4, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 3
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm5, zmm0, zmm9                    ; AES: round 4
-    vpxorq      xmm0, xmm4, xmm1                    ; lengths: HI += it
-    vaesenc     zmm1, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm3, zmm2, [rdx + 704], 0x10       ; C2: A0·K1
-    vaesenc     zmm4, zmm5, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm2, zmm2, [rdx + 64], 0x11        ; C2: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpternlogq  zmm0, zmm3, zmm2, 0x96              ; C2: HI += it
-    vaesenc     zmm2, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vmovdqu64   zmm3, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpxorq      zmm3, zmm3, zmm8                    ; A = X + C
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpshufb     zmm5, zmm17, zmm0                   ; C
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm5, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  zmm6, zmm5, [rdx + 64], 0x01        ; C2: A1·B0
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpternlogq  zmm16, zmm19, zmm6, 0x96            ; C2: LO += it
+    vaesenc     zmm6, zmm18, zmm8                   ; AES: round 3
+    vpclmulqdq  xmm7, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpxorq      xmm2, xmm7, xmm2                    ; lengths: HI += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm5, [rdx + 704], 0x10       ; C2: A0·K1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, [rdx + 64], 0x11        ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpternlogq  zmm2, zmm7, zmm5, 0x96              ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm6, zmm12                   ; AES: round 7
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
     vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1: LO += it
-    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpclmulqdq  zmm1, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
-    vpxorq      zmm4, zmm15, zmm17                  ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm6, zmm7, 0x96             ; C1: LO += it
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vpxorq      zmm6, zmm15, zmm17                  ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm1, zmm3, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 64]{k1}, zmm2                ; AES: written
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm5, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 64]{k1}, zmm4                ; AES: written
     jmp         .rest_reduce
 .rest_over_2:
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
@@ -7759,80 +8642,80 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm17{k1}{z}, [r9 + 128]            ; text, zero-padded
-    vpshufb     zmm18, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm19, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm18, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm19, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm20, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm16, xmm16, xmm20                 ; lengths: LO += it
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpshufb     zmm20, zmm20, zmm6                  ; C
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  zmm2, zmm20, [rdx + 704], 0x00      ; C2: A0·K0
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  zmm5, zmm20, [rdx + 704], 0x00      ; C2: A0·K0
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
     vpclmulqdq  zmm21, zmm20, [rdx + 64], 0x01      ; C2: A1·B0
-    vaesenc     zmm0, zmm0, zmm3                    ; AES: round 1
-    vpternlogq  zmm16, zmm2, zmm21, 0x96            ; C2: LO += it
-    vaesenc     zmm2, zmm18, zmm4                   ; AES: round 2
-    vpclmulqdq  xmm3, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm4, zmm0, zmm4                    ; AES: round 2
-    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm2, zmm5                    ; AES: round 3
-    vpxorq      xmm0, xmm3, xmm0                    ; lengths: HI += it
-    vaesenc     zmm2, zmm18, zmm5                   ; AES: round 3
-    vaesenc     zmm3, zmm4, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm4, zmm20, [rdx + 704], 0x10      ; C2: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm20, [rdx + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpternlogq  zmm0, zmm4, zmm5, 0x96              ; C2: HI += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpshufb     zmm4, zmm17, zmm6                   ; C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm5, zmm4, [rdx + 768], 0x00       ; C3: A0·K0
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm4, [rdx + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C3: LO += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm4, [rdx + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C3: HI += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpshufb     zmm4, zmm4, zmm6                    ; C
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpxorq      zmm4, zmm4, zmm8                    ; A = X + C
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
-    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm4, [rdx], 0x01             ; C1: A1·B0
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm8, zmm5, 0x96             ; C1: LO += it
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm15, zmm17                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm2, zmm4, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 128]{k1}, zmm1               ; AES: written
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpternlogq  zmm16, zmm5, zmm21, 0x96            ; C2: LO += it
+    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 2
+    vpclmulqdq  xmm6, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpxorq      xmm2, xmm6, xmm2                    ; lengths: HI += it
+    vaesenc     zmm6, zmm18, zmm8                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm7, zmm20, [rdx + 704], 0x10      ; C2: A0·K1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm20, [rdx + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vpternlogq  zmm2, zmm7, zmm8, 0x96              ; C2: HI += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpshufb     zmm7, zmm17, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm8, zmm7, [rdx + 768], 0x00       ; C3: A0·K0
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm9, zmm7, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm8, zmm9, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm7, [rdx + 768], 0x10       ; C3: A0·K1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpxorq      zmm7, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm8, zmm7, 0x96             ; C1: LO += it
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm15, zmm17                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 128]{k1}, zmm4               ; AES: written
     jmp         .rest_reduce
 .rest_over_3:
     lea         rcx, [r11 + 15]
@@ -7844,103 +8727,103 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm18{k1}{z}, [r9 + 192]            ; text, zero-padded
-    vpshufb     zmm19, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm21, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm20, zmm20, zmm6                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm19, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm20, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm21, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm16, xmm16, xmm21                 ; lengths: LO += it
-    vpshufb     zmm21, zmm22, zmm6                  ; AES: counter block
+    vpshufb     zmm21, zmm22, zmm0                  ; AES: counter block
     vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm0, zmm0, zmm17                   ; AES: 12 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
-    vpshufb     zmm17, zmm22, zmm6                  ; C
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpaddd      zmm4, zmm4, zmm17                   ; AES: 12 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpshufb     zmm17, zmm22, zmm0                  ; C
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm22, zmm17, [rdx + 704], 0x00     ; C2: A0·K0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm23, zmm17, [rdx + 64], 0x01      ; C2: A1·B0
-    vpxorq      zmm0, zmm0, zmm2                    ; AES: + k_0
-    vaesenc     zmm2, zmm19, zmm3                   ; AES: round 1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 1
     vpternlogq  zmm16, zmm22, zmm23, 0x96           ; C2: LO += it
-    vaesenc     zmm19, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm20, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm3, zmm0, zmm3                    ; AES: round 1
-    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm1, zmm2, zmm4                    ; AES: round 2
-    vpxorq      xmm0, xmm20, xmm0                   ; lengths: HI += it
-    vaesenc     zmm2, zmm19, zmm4                   ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 2
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm20, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpxorq      xmm2, xmm20, xmm2                   ; lengths: HI += it
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 2
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 2
     vpclmulqdq  zmm20, zmm17, [rdx + 704], 0x10     ; C2: A0·K1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm17, [rdx + 64], 0x11       ; C2: A1·B1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpternlogq  zmm0, zmm20, zmm4, 0x96             ; C2: HI += it
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vmovdqu64   zmm5, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm6                    ; C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm17, [rdx + 64], 0x11       ; C2: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpternlogq  zmm2, zmm20, zmm7, 0x96             ; C2: HI += it
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vmovdqu64   zmm8, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm17, zmm8, [rdx + 768], 0x00      ; C3: A0·K0
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm17, zmm5, [rdx + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm5, [rdx + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm8, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
     vpternlogq  zmm16, zmm17, zmm9, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm8, [rdx + 768], 0x10       ; C3: A0·K1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm5, [rdx + 768], 0x10       ; C3: A0·K1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpshufb     zmm5, zmm18, zmm6                   ; C
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x00       ; C4: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vpshufb     zmm8, zmm18, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm8, [rdx + 832], 0x00       ; C4: A0·K0
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm8, [rdx + 192], 0x01      ; C4: A1·B0
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
     vpternlogq  zmm16, zmm9, zmm10, 0x96            ; C4: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm5, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm8, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vpternlogq  zmm0, zmm9, zmm5, 0x96              ; C4: HI += it
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vpternlogq  zmm2, zmm9, zmm8, 0x96              ; C4: HI += it
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpshufb     zmm5, zmm5, zmm6                    ; C
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vpxorq      zmm9, zmm15, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm5, zmm8                    ; A = X + C
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpclmulqdq  zmm1, zmm5, [rdx + 640], 0x00       ; C1: A0·K0
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
     vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm5, [rdx], 0x01             ; C1: A1·B0
-    vmovdqu64   [rsi + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm16, zmm1, zmm8, 0x96             ; C1: LO += it
-    vaesenclast zmm1, zmm4, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm5, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm5, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm2, zmm4, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 192]{k1}, zmm1               ; AES: written
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi + 64], zmm6                    ; AES: written
+    vpxorq      zmm6, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
+    vaesenclast zmm5, zmm7, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 192]{k1}, zmm4               ; AES: written
     jmp         .rest_reduce
 .rest_over_4:
     cmp         r11, 385
@@ -7957,126 +8840,126 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm19{k1}{z}, [r9 + 256]            ; text, zero-padded
-    vpshufb     zmm20, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm22, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm21, zmm21, zmm6                  ; AES: counter block
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm20, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm21, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm22, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpaddd      zmm23, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm16, xmm16, xmm22                 ; lengths: LO += it
-    vpshufb     zmm22, zmm23, zmm6                  ; AES: counter block
-    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm22, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
     vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
-    vpshufb     zmm23, zmm23, zmm6                  ; C
-    vpaddd      zmm0, zmm0, zmm18                   ; AES: 16 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C
+    vpaddd      zmm4, zmm4, zmm18                   ; AES: 16 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm18, zmm23, [rdx + 704], 0x00     ; C2: A0·K0
-    vpxorq      zmm20, zmm20, zmm2                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm24, zmm23, [rdx + 64], 0x01      ; C2: A1·B0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
     vpternlogq  zmm16, zmm18, zmm24, 0x96           ; C2: LO += it
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm2, zmm0, zmm2                    ; AES: + k_0
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vaesenc     zmm18, zmm20, zmm3                  ; AES: round 1
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vaesenc     zmm20, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm21, zmm22, zmm3                  ; AES: round 1
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vaesenc     zmm1, zmm17, zmm3                   ; AES: round 1
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpclmulqdq  xmm5, xmm2, [rdi + 1200], 0x10      ; lengths: A0·K1
+    vaesenc     zmm18, zmm20, zmm6                  ; AES: round 1
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 1
+    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 1
+    vpxorq      xmm2, xmm5, xmm2                    ; lengths: HI += it
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 1
     vpclmulqdq  zmm17, zmm23, [rdx + 704], 0x10     ; C2: A0·K1
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm3, zmm18, zmm4                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
     vpclmulqdq  zmm18, zmm23, [rdx + 64], 0x11      ; C2: A1·B1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 2
-    vpternlogq  zmm0, zmm17, zmm18, 0x96            ; C2: HI += it
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 2
+    vpternlogq  zmm2, zmm17, zmm18, 0x96            ; C2: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
     vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vpshufb     zmm4, zmm17, zmm6                   ; C
-    vaesenc     zmm17, zmm20, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm20, zmm4, [rdx + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm21, zmm4, [rdx + 128], 0x01      ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm17, zmm0                   ; C
+    vaesenc     zmm17, zmm20, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm21, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm7, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm21, zmm7, [rdx + 128], 0x01      ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
     vpternlogq  zmm16, zmm20, zmm21, 0x96           ; C3: LO += it
-    vaesenc     zmm5, zmm17, zmm9                   ; AES: round 4
-    vpclmulqdq  zmm17, zmm4, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
+    vpclmulqdq  zmm17, zmm7, [rdx + 768], 0x10      ; C3: A0·K1
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpternlogq  zmm0, zmm17, zmm4, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm5, zmm10                   ; AES: round 5
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpternlogq  zmm2, zmm17, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm7, zmm8, zmm10                   ; AES: round 5
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
     vaesenc     zmm9, zmm18, zmm10                  ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm6                    ; C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm5, [rdx + 832], 0x00      ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm17, zmm5, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm8, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm17, zmm8, [rdx + 192], 0x01      ; C4: A1·B0
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
     vpternlogq  zmm16, zmm10, zmm17, 0x96           ; C4: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm5, [rdx + 832], 0x10      ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm8, [rdx + 832], 0x10      ; C4: A0·K1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, [rdx + 192], 0x11       ; C4: A1·B1
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vpternlogq  zmm0, zmm10, zmm5, 0x96             ; C4: HI += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpshufb     zmm5, zmm19, zmm6                   ; C
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm5, [rdx + 896], 0x00      ; C5: A0·K0
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C4: HI += it
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpshufb     zmm8, zmm19, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm8, [rdx + 896], 0x00      ; C5: A0·K0
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm5, [rdx + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm8, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpternlogq  zmm16, zmm10, zmm11, 0x96           ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm5, [rdx + 896], 0x10      ; C5: A0·K1
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm8, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, [rdx + 256], 0x11       ; C5: A1·B1
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
-    vpternlogq  zmm0, zmm10, zmm5, 0x96             ; C5: HI += it
-    vpxorq      zmm5, zmm15, [r9]                   ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm2, zmm10, zmm8, 0x96             ; C5: HI += it
+    vpxorq      zmm8, zmm15, [r9]                   ; AES: k_Nr + text
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rsi], zmm3                         ; AES: written
-    vpshufb     zmm3, zmm10, zmm6                   ; C
-    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, zmm8                    ; A = X + C
-    vmovdqu64   [rsi + 64], zmm4                    ; AES: written
-    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
-    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rsi], zmm6                         ; AES: written
+    vpshufb     zmm6, zmm10, zmm0                   ; C
+    vpxorq      zmm8, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
+    vmovdqu64   [rsi + 64], zmm7                    ; AES: written
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm7, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
-    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm4, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, zmm19                  ; AES: k_Nr + text
+    vmovdqu64   [rsi + 128], zmm7                   ; AES: written
+    vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, zmm19                  ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm1, zmm2, zmm1                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm3, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 256]{k1}, zmm1               ; AES: written
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 256]{k1}, zmm4               ; AES: written
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest_reduce
 .rest_over_5:
@@ -8089,149 +8972,149 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm20{k1}{z}, [r9 + 320]            ; text, zero-padded
-    vpshufb     zmm21, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm23, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm23, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
-    vpshufb     zmm23, zmm24, zmm6                  ; AES: counter block
-    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
     vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm6                  ; C
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpshufb     zmm24, zmm24, zmm0                  ; C
+    vpaddd      zmm18, zmm4, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
-    vpaddd      zmm0, zmm0, zmm19                   ; AES: 20 blocks ahead
-    vpshufb     zmm0, zmm0, zmm6                    ; AES: counter block
+    vpaddd      zmm4, zmm4, zmm19                   ; AES: 20 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpclmulqdq  zmm19, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
     vpternlogq  zmm16, zmm25, zmm19, 0x96           ; C2: LO += it
-    vpxorq      zmm19, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm22, zmm23, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm23, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm2, zmm0, zmm2                    ; AES: + k_0
-    vpxorq      xmm0, xmm23, xmm1                   ; lengths: HI += it
-    vaesenc     zmm1, zmm21, zmm3                   ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
+    vpxorq      zmm19, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm22, zmm23, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm23, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpxorq      xmm2, xmm23, xmm2                   ; lengths: HI += it
+    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
     vpclmulqdq  zmm21, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
     vpclmulqdq  zmm23, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpternlogq  zmm0, zmm21, zmm23, 0x96            ; C2: HI += it
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vmovdqu64   zmm3, [r9 + 128]                    ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 2
-    vpshufb     zmm3, zmm3, zmm6                    ; C
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm3, [rdx + 768], 0x00      ; C3: A0·K0
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm3, [rdx + 128], 0x01       ; C3: A1·B0
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vpternlogq  zmm16, zmm22, zmm4, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 3
-    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm21, zmm3, [rdx + 768], 0x10      ; C3: A0·K1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm3, zmm3, [rdx + 128], 0x11       ; C3: A1·B1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpternlogq  zmm0, zmm21, zmm3, 0x96             ; C3: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vaesenc     zmm3, zmm4, zmm9                    ; AES: round 4
-    vmovdqu64   zmm4, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm19, zmm9                   ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vpternlogq  zmm2, zmm21, zmm23, 0x96            ; C2: HI += it
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vmovdqu64   zmm6, [r9 + 128]                    ; C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 2
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm6, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm6, [rdx + 128], 0x01       ; C3: A1·B0
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpternlogq  zmm16, zmm22, zmm7, 0x96            ; C3: LO += it
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm21, zmm6, [rdx + 768], 0x10      ; C3: A0·K1
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, [rdx + 128], 0x11       ; C3: A1·B1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpternlogq  zmm2, zmm21, zmm6, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 4
+    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 4
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 4
-    vpshufb     zmm4, zmm4, zmm6                    ; C
+    vpshufb     zmm7, zmm7, zmm0                    ; C
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm19, zmm4, [rdx + 832], 0x00      ; C4: A0·K0
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm9, zmm4, [rdx + 192], 0x01       ; C4: A1·B0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm19, zmm7, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm9, zmm7, [rdx + 192], 0x01       ; C4: A1·B0
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vpternlogq  zmm16, zmm19, zmm9, 0x96            ; C4: LO += it
     vaesenc     zmm9, zmm17, zmm10                  ; AES: round 5
-    vpclmulqdq  zmm17, zmm4, [rdx + 832], 0x10      ; C4: A0·K1
+    vpclmulqdq  zmm17, zmm7, [rdx + 832], 0x10      ; C4: A0·K1
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm0, zmm17, zmm4, 0x96             ; C4: HI += it
-    vaesenc     zmm4, zmm5, zmm11                   ; AES: round 6
-    vmovdqu64   zmm5, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpternlogq  zmm2, zmm17, zmm7, 0x96             ; C4: HI += it
+    vaesenc     zmm7, zmm8, zmm11                   ; AES: round 6
+    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
     vaesenc     zmm10, zmm18, zmm11                 ; AES: round 6
-    vpshufb     zmm5, zmm5, zmm6                    ; C
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm5, [rdx + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm17, zmm5, [rdx + 256], 0x01      ; C5: A1·B0
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [rdx + 896], 0x00      ; C5: A0·K0
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm17, zmm8, [rdx + 256], 0x01      ; C5: A1·B0
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
     vpternlogq  zmm16, zmm11, zmm17, 0x96           ; C5: LO += it
     vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm5, [rdx + 896], 0x10      ; C5: A0·K1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, [rdx + 256], 0x11       ; C5: A1·B1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vpternlogq  zmm0, zmm11, zmm5, 0x96             ; C5: HI += it
-    vaesenc     zmm5, zmm9, zmm13                   ; AES: round 8
-    vpshufb     zmm9, zmm20, zmm6                   ; C
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm8, [rdx + 896], 0x10      ; C5: A0·K1
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, [rdx + 256], 0x11       ; C5: A1·B1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vpternlogq  zmm2, zmm11, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 8
+    vpshufb     zmm9, zmm20, zmm0                   ; C
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
     vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x00      ; C6: A0·K0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm9, [rdx + 320], 0x01      ; C6: A1·B0
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm9, [rdx + 320], 0x01      ; C6: A1·B0
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vpternlogq  zmm16, zmm11, zmm12, 0x96           ; C6: LO += it
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
     vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x10      ; C6: A0·K1
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vpxorq      zmm12, zmm15, [r9]                  ; AES: k_Nr + text
     vpclmulqdq  zmm9, zmm9, [rdx + 320], 0x11       ; C6: A1·B1
-    vaesenclast zmm1, zmm1, zmm12                   ; AES: last round: the other text
-    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C6: HI += it
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vpternlogq  zmm2, zmm11, zmm9, 0x96             ; C6: HI += it
     vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rsi], zmm1                         ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
-    vpshufb     zmm1, zmm9, zmm6                    ; C
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm1, zmm1, zmm8                    ; A = X + C
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm1, [rdx + 640], 0x00       ; C1: A0·K0
-    vpxorq      zmm4, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm1, [rdx], 0x01             ; C1: A1·B0
-    vmovdqu64   [rsi + 192], zmm4                   ; AES: written
-    vpternlogq  zmm16, zmm3, zmm5, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm1, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 256], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm15, zmm20                  ; AES: k_Nr + text
-    vpclmulqdq  zmm1, zmm1, [rdx], 0x11             ; C1: A1·B1
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 320]{k1}, zmm2               ; AES: written
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm5                    ; AES: written
+    vpshufb     zmm5, zmm9, zmm0                    ; C
+    vpxorq      zmm6, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm5, zmm3                    ; A = X + C
+    vaesenclast zmm5, zmm7, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm6, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vmovdqu64   [rsi + 192], zmm6                   ; AES: written
+    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 256], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 320]{k1}, zmm4               ; AES: written
     jmp         .rest_reduce
 .rest_over_6:
     cmp         r11, 449
@@ -8245,173 +9128,172 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm20{k1}{z}, [r9 + 384]            ; text, zero-padded
-    vpshufb     zmm21, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
-    vpshufb     zmm23, zmm24, zmm6                  ; AES: counter block
-    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
     vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm6                  ; C
-    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm4, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; C
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
-    vpaddd      zmm19, zmm0, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm19, zmm4, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  zmm26, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm27, zmm0, zmm6                   ; AES: counter block
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
     vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C2: LO += it
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm0, xmm1, [rdi + 1200], 0x10      ; lengths: A0·K1
-    vpxorq      zmm22, zmm22, zmm2                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm1, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpxorq      xmm0, xmm0, xmm1                    ; lengths: HI += it
-    vpxorq      zmm1, zmm19, zmm2                   ; AES: + k_0
-    vpclmulqdq  zmm19, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
-    vpxorq      zmm2, zmm27, zmm2                   ; AES: + k_0
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm3                  ; AES: round 1
-    vpternlogq  zmm0, zmm19, zmm24, 0x96            ; C2: HI += it
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vpshufb     zmm19, zmm19, zmm6                  ; C
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
-    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 2
-    vpclmulqdq  zmm21, zmm19, [rdx + 768], 0x00     ; C3: A0·K0
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm19, [rdx + 128], 0x01     ; C3: A1·B0
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vpternlogq  zmm16, zmm21, zmm24, 0x96           ; C3: LO += it
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm21, zmm19, [rdx + 768], 0x10     ; C3: A0·K1
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm4, zmm19, [rdx + 128], 0x11      ; C3: A1·B1
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vaesenc     zmm19, zmm22, zmm5                  ; AES: round 3
-    vpternlogq  zmm0, zmm21, zmm4, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm23, zmm5                   ; AES: round 3
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vmovdqu64   zmm21, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vpshufb     zmm21, zmm21, zmm6                  ; C
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm21, [rdx + 832], 0x00      ; C4: A0·K0
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm21, [rdx + 192], 0x01     ; C4: A1·B0
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm25, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpxorq      xmm2, xmm25, xmm2                   ; lengths: HI += it
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
+    vpclmulqdq  zmm21, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vpternlogq  zmm2, zmm25, zmm21, 0x96            ; C2: HI += it
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vmovdqu64   zmm21, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm21, [rdx + 768], 0x00      ; C3: A0·K0
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm21, [rdx + 128], 0x01     ; C3: A1·B0
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vpternlogq  zmm16, zmm6, zmm24, 0x96            ; C3: LO += it
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 2
+    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm19, zmm21, [rdx + 768], 0x10     ; C3: A0·K1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vpclmulqdq  zmm7, zmm21, [rdx + 128], 0x11      ; C3: A1·B1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vaesenc     zmm21, zmm22, zmm8                  ; AES: round 3
+    vpternlogq  zmm2, zmm19, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vmovdqu64   zmm19, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm19, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm19, [rdx + 192], 0x01     ; C4: A1·B0
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 4
+    vpternlogq  zmm16, zmm8, zmm22, 0x96            ; C4: LO += it
+    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 4
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm17, zmm19, [rdx + 832], 0x10     ; C4: A0·K1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
-    vpternlogq  zmm16, zmm5, zmm22, 0x96            ; C4: LO += it
-    vaesenc     zmm5, zmm17, zmm9                   ; AES: round 4
-    vaesenc     zmm17, zmm18, zmm9                  ; AES: round 4
-    vpclmulqdq  zmm18, zmm21, [rdx + 832], 0x10     ; C4: A0·K1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm9, zmm21, [rdx + 192], 0x11      ; C4: A1·B1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vpternlogq  zmm0, zmm18, zmm9, 0x96             ; C4: HI += it
-    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
-    vmovdqu64   zmm18, [r9 + 256]                   ; C, bytes as in memory
+    vpclmulqdq  zmm9, zmm19, [rdx + 192], 0x11      ; C4: A1·B1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 5
-    vpshufb     zmm18, zmm18, zmm6                  ; C
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vpclmulqdq  zmm10, zmm18, [rdx + 896], 0x00     ; C5: A0·K0
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm19, zmm18, [rdx + 256], 0x01     ; C5: A1·B0
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C5: LO += it
+    vpternlogq  zmm2, zmm17, zmm9, 0x96             ; C4: HI += it
+    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
+    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
+    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vpclmulqdq  zmm10, zmm17, [rdx + 896], 0x00     ; C5: A0·K0
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
-    vaesenc     zmm10, zmm17, zmm11                 ; AES: round 6
-    vpclmulqdq  zmm17, zmm18, [rdx + 896], 0x10     ; C5: A0·K1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
-    vpclmulqdq  zmm18, zmm18, [rdx + 256], 0x11     ; C5: A1·B1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
-    vpternlogq  zmm0, zmm17, zmm18, 0x96            ; C5: HI += it
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vmovdqu64   zmm11, [r9 + 320]                   ; C, bytes as in memory
+    vpclmulqdq  zmm19, zmm17, [rdx + 256], 0x01     ; C5: A1·B0
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vpternlogq  zmm16, zmm10, zmm19, 0x96           ; C5: LO += it
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm17, [rdx + 896], 0x10     ; C5: A0·K1
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 6
+    vpclmulqdq  zmm17, zmm17, [rdx + 256], 0x11     ; C5: A1·B1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
-    vpshufb     zmm11, zmm11, zmm6                  ; C
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
-    vpclmulqdq  zmm17, zmm11, [rdx + 960], 0x00     ; C6: A0·K0
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm11, [rdx + 320], 0x01     ; C6: A1·B0
+    vpternlogq  zmm2, zmm10, zmm17, 0x96            ; C5: HI += it
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vmovdqu64   zmm10, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
+    vaesenc     zmm11, zmm18, zmm12                 ; AES: round 7
+    vpclmulqdq  zmm17, zmm10, [rdx + 960], 0x00     ; C6: A0·K0
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdx + 320], 0x01     ; C6: A1·B0
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
     vpternlogq  zmm16, zmm17, zmm12, 0x96           ; C6: LO += it
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
+    vpclmulqdq  zmm12, zmm10, [rdx + 960], 0x10     ; C6: A0·K1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, [rdx + 320], 0x11     ; C6: A1·B1
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm11, [rdx + 960], 0x10     ; C6: A0·K1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm11, [rdx + 320], 0x11     ; C6: A1·B1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vpternlogq  zmm0, zmm12, zmm11, 0x96            ; C6: HI += it
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
-    vpshufb     zmm11, zmm20, zmm6                  ; C
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
+    vpternlogq  zmm2, zmm12, zmm10, 0x96            ; C6: HI += it
     vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x00    ; C7: A0·K0
-    vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vpclmulqdq  zmm13, zmm11, [rdx + 384], 0x01     ; C7: A1·B0
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
+    vpshufb     zmm10, zmm20, zmm0                  ; C
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm10, [rdx + 1024], 0x00    ; C7: A0·K0
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
+    vpclmulqdq  zmm13, zmm10, [rdx + 384], 0x01     ; C7: A1·B0
+    vaesenc     zmm11, zmm11, zmm14                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vpternlogq  zmm16, zmm12, zmm13, 0x96           ; C7: LO += it
     vpxorq      zmm12, zmm15, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
-    vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x10    ; C7: A0·K1
-    vpclmulqdq  zmm11, zmm11, [rdx + 384], 0x11     ; C7: A1·B1
-    vpternlogq  zmm0, zmm12, zmm11, 0x96            ; C7: HI += it
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rsi], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vpshufb     zmm4, zmm11, zmm6                   ; C
-    vmovdqu64   [rsi + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm4, zmm4, zmm8                    ; A = X + C
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 192], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm4, [rdx + 640], 0x00       ; C1: A0·K0
-    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm8, zmm4, [rdx], 0x01             ; C1: A1·B0
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 256], zmm5                   ; AES: written
-    vpternlogq  zmm16, zmm3, zmm8, 0x96             ; C1: LO += it
-    vpxorq      zmm3, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm3, zmm4, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 320], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm4, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm4, zmm15, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm3, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 384]{k1}, zmm2               ; AES: written
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vpclmulqdq  zmm12, zmm10, [rdx + 1024], 0x10    ; C7: A0·K1
+    vpclmulqdq  zmm10, zmm10, [rdx + 384], 0x11     ; C7: A1·B1
+    vpternlogq  zmm2, zmm12, zmm10, 0x96            ; C7: HI += it
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vpshufb     zmm7, zmm10, zmm0                   ; C
+    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 192], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm7, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm6                   ; AES: written
+    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 320], zmm5                   ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 384]{k1}, zmm4               ; AES: written
     jmp         .rest_reduce
 .rest_over_7:
     lea         rcx, [r11 + 15]
@@ -8423,213 +9305,213 @@ gcm128_avx512_k_clmul1_x32_short_open:
     bzhi        rcx, rcx, r11
     kmovq       k1, rcx                             ; one bit a byte that is left
     vmovdqu8    zmm20{k1}{z}, [r9 + 448]            ; text, zero-padded
-    vpshufb     zmm21, zmm0, zmm6                   ; AES: counter block
-    vpclmulqdq  xmm16, xmm1, [rdi + 1200], 0x00     ; lengths: A0·K0
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm22, zmm22, zmm6                  ; AES: counter block
-    vpclmulqdq  xmm23, xmm1, [rdi + 560], 0x01      ; lengths: A1·B0
-    vpaddd      zmm24, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm4, zmm0                   ; AES: counter block
+    vpclmulqdq  xmm16, xmm2, [rdi + 1200], 0x00     ; lengths: A0·K0
+    vpaddd      zmm22, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm23, xmm2, [rdi + 560], 0x01      ; lengths: A1·B0
+    vpaddd      zmm24, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm16, xmm16, xmm23                 ; lengths: LO += it
-    vpshufb     zmm23, zmm24, zmm6                  ; AES: counter block
-    vpaddd      zmm17, zmm0, zmm17                  ; AES: 12 blocks ahead
+    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm17, zmm4, zmm17                  ; AES: 12 blocks ahead
     vmovdqu64   zmm24, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm17, zmm17, zmm6                  ; AES: counter block
-    vpaddd      zmm18, zmm0, zmm18                  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm6                  ; C
-    vpshufb     zmm18, zmm18, zmm6                  ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm4, zmm18                  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; C
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x00     ; C2: A0·K0
-    vpaddd      zmm19, zmm0, zmm19                  ; AES: 20 blocks ahead
-    vpshufb     zmm19, zmm19, zmm6                  ; AES: counter block
+    vpaddd      zmm19, zmm4, zmm19                  ; AES: 20 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  zmm26, zmm24, [rdx + 64], 0x01      ; C2: A1·B0
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
-    vpshufb     zmm27, zmm27, zmm6                  ; AES: counter block
+    vpaddd      zmm27, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpternlogq  zmm16, zmm25, zmm26, 0x96           ; C2: LO += it
-    vpaddd      zmm0, zmm0, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  xmm25, xmm1, [rdi + 1200], 0x10     ; lengths: A0·K1
-    vpshufb     zmm26, zmm0, zmm6                   ; AES: counter block
-    vpxorq      zmm21, zmm21, zmm2                  ; AES: + k_0
-    vpclmulqdq  xmm0, xmm1, [rdi + 560], 0x11       ; lengths: A1·B1
-    vpxorq      zmm1, zmm22, zmm2                   ; AES: + k_0
-    vpxorq      zmm22, zmm23, zmm2                  ; AES: + k_0
-    vpxorq      xmm0, xmm25, xmm0                   ; lengths: HI += it
-    vpxorq      zmm17, zmm17, zmm2                  ; AES: + k_0
-    vpxorq      zmm18, zmm18, zmm2                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
-    vpxorq      zmm19, zmm19, zmm2                  ; AES: + k_0
+    vpaddd      zmm4, zmm4, [rel gcm128_avx512_k_clmul1_x32_short_blocks_28]  ; AES: 28 blocks ahead
+    vpclmulqdq  xmm25, xmm2, [rdi + 1200], 0x10     ; lengths: A0·K1
+    vpshufb     zmm4, zmm4, zmm0                    ; AES: counter block
+    vpxorq      zmm21, zmm21, zmm5                  ; AES: + k_0
+    vpclmulqdq  xmm2, xmm2, [rdi + 560], 0x11       ; lengths: A1·B1
+    vpxorq      zmm22, zmm22, zmm5                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm5                  ; AES: + k_0
+    vpxorq      xmm2, xmm25, xmm2                   ; lengths: HI += it
+    vpxorq      zmm17, zmm17, zmm5                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, zmm5                  ; AES: + k_0
+    vpclmulqdq  zmm25, zmm24, [rdx + 704], 0x10     ; C2: A0·K1
+    vpxorq      zmm19, zmm19, zmm5                  ; AES: + k_0
     vpclmulqdq  zmm24, zmm24, [rdx + 64], 0x11      ; C2: A1·B1
-    vpxorq      zmm25, zmm27, zmm2                  ; AES: + k_0
-    vpxorq      zmm2, zmm26, zmm2                   ; AES: + k_0
-    vpternlogq  zmm0, zmm23, zmm24, 0x96            ; C2: HI += it
-    vaesenc     zmm21, zmm21, zmm3                  ; AES: round 1
-    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 1
-    vmovdqu64   zmm23, [r9 + 128]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm3                  ; AES: round 1
-    vpshufb     zmm23, zmm23, zmm6                  ; C
-    vaesenc     zmm17, zmm17, zmm3                  ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm23, [rdx + 768], 0x00     ; C3: A0·K0
-    vaesenc     zmm19, zmm19, zmm3                  ; AES: round 1
-    vaesenc     zmm25, zmm25, zmm3                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm23, [rdx + 128], 0x01     ; C3: A1·B0
-    vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
+    vpxorq      zmm26, zmm27, zmm5                  ; AES: + k_0
+    vpxorq      zmm4, zmm4, zmm5                    ; AES: + k_0
+    vpternlogq  zmm2, zmm25, zmm24, 0x96            ; C2: HI += it
+    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 1
+    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 1
+    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 1
+    vpshufb     zmm22, zmm22, zmm0                  ; C
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm22, [rdx + 768], 0x00     ; C3: A0·K0
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 1
+    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm22, [rdx + 128], 0x01     ; C3: A1·B0
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 1
     vpternlogq  zmm16, zmm24, zmm26, 0x96           ; C3: LO += it
-    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 2
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 2
-    vpclmulqdq  zmm21, zmm23, [rdx + 768], 0x10     ; C3: A0·K1
-    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm23, [rdx + 128], 0x11     ; C3: A1·B1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 2
-    vpternlogq  zmm0, zmm21, zmm23, 0x96            ; C3: HI += it
-    vaesenc     zmm21, zmm25, zmm4                  ; AES: round 2
-    vmovdqu64   zmm23, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 3
-    vpshufb     zmm4, zmm23, zmm6                   ; C
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm4, [rdx + 832], 0x00      ; C4: A0·K0
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm4, [rdx + 192], 0x01      ; C4: A1·B0
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 2
+    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 2
+    vpclmulqdq  zmm21, zmm22, [rdx + 768], 0x10     ; C3: A0·K1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm22, [rdx + 128], 0x11     ; C3: A1·B1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 2
+    vpternlogq  zmm2, zmm21, zmm22, 0x96            ; C3: HI += it
+    vaesenc     zmm21, zmm25, zmm7                  ; AES: round 2
+    vmovdqu64   zmm22, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 3
+    vpshufb     zmm7, zmm22, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm23, zmm7, [rdx + 832], 0x00      ; C4: A0·K0
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 3
+    vpclmulqdq  zmm24, zmm7, [rdx + 192], 0x01      ; C4: A1·B0
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 3
     vpternlogq  zmm16, zmm23, zmm24, 0x96           ; C4: LO += it
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm4, [rdx + 832], 0x10       ; C4: A0·K1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 4
-    vpclmulqdq  zmm4, zmm4, [rdx + 192], 0x11       ; C4: A1·B1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 3
+    vpclmulqdq  zmm8, zmm7, [rdx + 832], 0x10       ; C4: A0·K1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, [rdx + 192], 0x11       ; C4: A1·B1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 4
     vaesenc     zmm22, zmm22, zmm9                  ; AES: round 4
-    vpternlogq  zmm0, zmm5, zmm4, 0x96              ; C4: HI += it
-    vaesenc     zmm4, zmm17, zmm9                   ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm9                   ; AES: round 4
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C4: HI += it
+    vaesenc     zmm7, zmm17, zmm9                   ; AES: round 4
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 4
     vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
     vaesenc     zmm18, zmm19, zmm9                  ; AES: round 4
     vaesenc     zmm19, zmm21, zmm9                  ; AES: round 4
-    vpshufb     zmm17, zmm17, zmm6                  ; C
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 4
+    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 4
     vpclmulqdq  zmm9, zmm17, [rdx + 896], 0x00      ; C5: A0·K0
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 5
     vpclmulqdq  zmm21, zmm17, [rdx + 256], 0x01     ; C5: A1·B0
     vaesenc     zmm22, zmm22, zmm10                 ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 5
     vpternlogq  zmm16, zmm9, zmm21, 0x96            ; C5: LO += it
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 5
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 5
     vpclmulqdq  zmm9, zmm17, [rdx + 896], 0x10      ; C5: A0·K1
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 5
     vaesenc     zmm19, zmm19, zmm10                 ; AES: round 5
     vpclmulqdq  zmm17, zmm17, [rdx + 256], 0x11     ; C5: A1·B1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 6
-    vpternlogq  zmm0, zmm9, zmm17, 0x96             ; C5: HI += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vpternlogq  zmm2, zmm9, zmm17, 0x96             ; C5: HI += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 6
     vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
     vaesenc     zmm10, zmm22, zmm11                 ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
-    vpshufb     zmm9, zmm9, zmm6                    ; C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 6
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 6
     vaesenc     zmm17, zmm18, zmm11                 ; AES: round 6
     vpclmulqdq  zmm18, zmm9, [rdx + 960], 0x00      ; C6: A0·K0
     vaesenc     zmm19, zmm19, zmm11                 ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 6
     vpclmulqdq  zmm11, zmm9, [rdx + 320], 0x01      ; C6: A1·B0
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
     vpternlogq  zmm16, zmm18, zmm11, 0x96           ; C6: LO += it
-    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 7
     vaesenc     zmm10, zmm10, zmm12                 ; AES: round 7
     vpclmulqdq  zmm11, zmm9, [rdx + 960], 0x10      ; C6: A0·K1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 7
     vpclmulqdq  zmm9, zmm9, [rdx + 320], 0x11       ; C6: A1·B1
     vaesenc     zmm17, zmm17, zmm12                 ; AES: round 7
-    vpternlogq  zmm0, zmm11, zmm9, 0x96             ; C6: HI += it
+    vpternlogq  zmm2, zmm11, zmm9, 0x96             ; C6: HI += it
     vaesenc     zmm9, zmm19, zmm12                  ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 7
     vmovdqu64   zmm11, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 8
-    vpshufb     zmm11, zmm11, zmm6                  ; C
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 8
+    vpshufb     zmm11, zmm11, zmm0                  ; C
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 8
     vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x00    ; C7: A0·K0
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 8
     vpclmulqdq  zmm18, zmm11, [rdx + 384], 0x01     ; C7: A1·B0
     vaesenc     zmm17, zmm17, zmm13                 ; AES: round 8
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 8
     vpternlogq  zmm16, zmm12, zmm18, 0x96           ; C7: LO += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
     vpclmulqdq  zmm12, zmm11, [rdx + 1024], 0x10    ; C7: A0·K1
-    vaesenc     zmm1, zmm1, zmm14                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm14                   ; AES: round 9
     vpclmulqdq  zmm11, zmm11, [rdx + 384], 0x11     ; C7: A1·B1
     vaesenc     zmm10, zmm10, zmm14                 ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
-    vpternlogq  zmm0, zmm12, zmm11, 0x96            ; C7: HI += it
-    vaesenc     zmm5, zmm5, zmm14                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm14                   ; AES: round 9
+    vpternlogq  zmm2, zmm12, zmm11, 0x96            ; C7: HI += it
+    vaesenc     zmm8, zmm8, zmm14                   ; AES: round 9
     vaesenc     zmm11, zmm17, zmm14                 ; AES: round 9
-    vpshufb     zmm12, zmm20, zmm6                  ; C
+    vpshufb     zmm12, zmm20, zmm0                  ; C
     vaesenc     zmm9, zmm9, zmm14                   ; AES: round 9
     vpclmulqdq  zmm13, zmm12, [rdx + 1088], 0x00    ; C8: A0·K0
-    vaesenc     zmm2, zmm2, zmm14                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm14                   ; AES: round 9
     vpxorq      zmm14, zmm15, [r9]                  ; AES: k_Nr + text
     vpclmulqdq  zmm17, zmm12, [rdx + 448], 0x01     ; C8: A1·B0
-    vaesenclast zmm3, zmm3, zmm14                   ; AES: last round: the other text
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: last round: the other text
     vpternlogq  zmm16, zmm13, zmm17, 0x96           ; C8: LO += it
     vpclmulqdq  zmm13, zmm12, [rdx + 1088], 0x10    ; C8: A0·K1
     vpclmulqdq  zmm12, zmm12, [rdx + 448], 0x11     ; C8: A1·B1
-    vpternlogq  zmm0, zmm13, zmm12, 0x96            ; C8: HI += it
+    vpternlogq  zmm2, zmm13, zmm12, 0x96            ; C8: HI += it
     vmovdqu64   zmm12, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rsi], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm15, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 64], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
-    vpshufb     zmm3, zmm12, zmm6                   ; C
-    vmovdqu64   [rsi + 192], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm15, [r9 + 256]             ; AES: k_Nr + text
-    vpxorq      zmm3, zmm3, zmm8                    ; A = X + C
-    vaesenclast zmm1, zmm5, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rsi + 256], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
-    vpxorq      zmm4, zmm15, [r9 + 320]             ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm3, [rdx], 0x01             ; C1: A1·B0
-    vaesenclast zmm4, zmm11, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rsi + 320], zmm4                   ; AES: written
-    vpternlogq  zmm16, zmm1, zmm5, 0x96             ; C1: LO += it
-    vpxorq      zmm1, zmm15, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
-    vmovdqu64   [rsi + 384], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm3, [rdx], 0x11             ; C1: A1·B1
-    vpxorq      zmm3, zmm15, zmm20                  ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm0, zmm4, zmm1, 0x96              ; C1: HI += it
-    vmovdqu8    [rsi + 448]{k1}, zmm2               ; AES: written
+    vmovdqu64   [rsi], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vpshufb     zmm6, zmm12, zmm0                   ; C
+    vmovdqu64   [rsi + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm15, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm3, zmm6, zmm3                    ; A = X + C
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rsi + 256], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm3, [rdx + 640], 0x00       ; C1: A0·K0
+    vpxorq      zmm6, zmm15, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm3, [rdx], 0x01             ; C1: A1·B0
+    vaesenclast zmm6, zmm11, zmm6                   ; AES: last round: the other text
+    vmovdqu64   [rsi + 320], zmm6                   ; AES: written
+    vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C1: LO += it
+    vpxorq      zmm5, zmm15, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm3, [rdx + 640], 0x10       ; C1: A0·K1
+    vmovdqu64   [rsi + 384], zmm5                   ; AES: written
+    vpclmulqdq  zmm3, zmm3, [rdx], 0x11             ; C1: A1·B1
+    vpxorq      zmm5, zmm15, zmm20                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm2, zmm6, zmm3, 0x96              ; C1: HI += it
+    vmovdqu8    [rsi + 448]{k1}, zmm4               ; AES: written
 .rest_reduce:
-    vpclmulqdq  zmm1, zmm16, zmm7, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm16, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm2, zmm0, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm0, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm0, ymm2, ymm0                    ; reduce: add up the lanes
-    vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm0, xmm0, xmm1                    ; reduce: add up the lanes
-    vpshufb     xmm0, xmm0, xmm6                    ; reduce: as in memory
+    vpclmulqdq  zmm1, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm2, zmm1, 0x96              ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm1, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpshufb     xmm0, xmm1, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
-    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    vpxorq      xmm1, xmm0, xmm1                    ; the tag
 .tagged:
 .wanted:
     mov         rcx, -1
     bzhi        rcx, rcx, r10
     kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; the given tag
-    vpxorq      xmm0, xmm0, xmm1
+    vmovdqu8    xmm0{k1}{z}, [rax]                  ; the given tag
+    vpxorq      xmm0, xmm1, xmm0
     vmovdqu8    xmm0{k1}{z}, xmm0                   ; differences
     vpshufd     xmm1, xmm0, 0x4e
     vporq       xmm0, xmm0, xmm1                    ; all differences
@@ -8637,7 +9519,6 @@ gcm128_avx512_k_clmul1_x32_short_open:
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         r13, 0x10
     jb          .clear_last
 .clear_blocks:

@@ -52,17 +52,20 @@ def build(b: Builder, kernel: GcmKernel) -> None:
 
 def _straight(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
     """Record the text and return the right tag, on a straight path where the text is short."""
-    S, start = message.begin_straight()
     wanted = b.register("the tag")
-    if kernel.short:
-        b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
-        b.assign(wanted, message.short(S, start, False))
+
+    def short(tag: VReg) -> None:
+        b.assign(wanted, tag)
         b.emit("jump", Label("wanted"))
-        b.label("long")
+
     if kernel.instruction_set.masked:
-        b.assign(wanted, message.straight(S, start, False))
+        b.assign(wanted, message.masked(short, False))
     else:
-        b.assign(wanted, _by_phases(message, *message.long(S, start)))
+        S, counters = message.begin_straight()
+        b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
+        short(message.narrow(S, counters, False))
+        b.label("long")
+        b.assign(wanted, _by_phases(message, *message.long(S, counters)))
     b.label("wanted")
     return wanted
 

@@ -17,18 +17,19 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     *given, tag = b.params
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
-    masked = kernel.instruction_set.masked
-    if masked or kernel.short:
-        S, start = message.begin_straight()
-        if kernel.short:
-            b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
-            b.store(Mem(base=tag), message.short(S, start, True), "tag")
-            b.give(DONE)
-            b.label("long")
-        if masked:
-            sealed = message.straight(S, start, True)
-        else:
-            sealed = _by_phases(message, *message.long(S, start))
+
+    def short(sealed: VReg) -> None:
+        b.store(Mem(base=tag), sealed, "tag")
+        b.give(DONE)
+
+    if kernel.instruction_set.masked:
+        sealed = message.masked(short, True)
+    elif kernel.short:
+        S, counters = message.begin_straight()
+        b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")
+        short(message.narrow(S, counters, True))
+        b.label("long")
+        sealed = _by_phases(message, *message.long(S, counters))
     else:
         X, text = message.begin()
         b.branch("equal", message.length, 0, "tag")

@@ -50,11 +50,16 @@ def rounds(b: Builder, keys: RoundKeys, blocks: Sequence[VReg]) -> list[VReg]:
     """Record k_0 and all rounds but the last, of registers of as many lanes."""
     lanes = b.lanes_of(blocks[0])
     first = keys.key(0, lanes)
-    states = [b.xor(block, first, "+ k_0") for block in blocks]
+    return inner_rounds(b, keys, [b.xor(block, first, "+ k_0") for block in blocks])
+
+
+def inner_rounds(b: Builder, keys: RoundKeys, states: Sequence[VReg]) -> list[VReg]:
+    """Record all rounds but the last, of states that k_0 has been added to."""
+    lanes, out = b.lanes_of(states[0]), [*states]
     for i in range(1, keys.rounds):
         key = keys.key(i, lanes)
-        states = [b.aes_round(state, key, f"round {i}") for state in states]
-    return states
+        out = [b.aes_round(state, key, f"round {i}") for state in out]
+    return out
 
 
 def add_text(b: Builder, state: VReg, key: VReg, text: Value, note: str) -> VReg:

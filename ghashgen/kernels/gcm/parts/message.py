@@ -4,6 +4,7 @@ From one phase to the next live X, the counter, E_K(J_0) and what the caller gav
 what they were, since the block of them comes last.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,8 +16,9 @@ from ghashgen.kernels.gcm.parts.cipher import RoundKeys
 from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.lengths import length_block
 from ghashgen.kernels.gcm.parts.narrow import assign_last, narrow_text
-from ghashgen.kernels.gcm.parts.short import Blocks, Short
+from ghashgen.kernels.gcm.parts.short import Short, most_bytes
 from ghashgen.kernels.gcm.parts.start import (
+    FIRST,
     IV_BYTES,
     first_counter,
     hashed_counter,
@@ -29,9 +31,6 @@ from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
-
-Start = Blocks | Counters
-"""Counter blocks from J_0 on: with byte masks, and without."""
 
 
 @dataclass(frozen=True)
@@ -62,35 +61,56 @@ class Message:
             X = absorb(Hashed(b, kernel.hash, self.context, self.aad, left), X, "done")
         return X, self._text(counters)
 
-    def begin_straight(self) -> tuple[VReg, Start]:
-        """Record what stands before the text, for the straight ways (`short`, `narrow`, `ending`).
+    def begin_straight(self) -> tuple[VReg, Counters]:
+        """Record what stands before the text, for the straight ways (`narrow`, `ending`).
 
         Returns S, and counter blocks from J_0 on. An IV of 96 bits and AAD of one block take no
         loop; other lengths come to the same registers.
         """
-        b, kernel, context = self.b, self.kernel, self.context
-        masked, S = kernel.instruction_set.masked, b.register("S")
-        blocks = Blocks(b, kernel) if masked and kernel.short else None
-        J0 = blocks.J0 if blocks else b.register("J_0")
+        b, kernel = self.b, self.kernel
+        masked, S, J0 = kernel.instruction_set.masked, b.register("S"), b.register("J_0")
         b.branch("not_equal", self.iv_length, IV_BYTES, "other")
-        if blocks:
-            iv = twelve_bytes(b, kernel, self.iv, None)
-            blocks.follow(self._in_every_lane(iv, "IV || 0"))
-        else:
-            b.assign(J0, number_one(b, kernel, self.iv))
+        b.assign(J0, number_one(b, kernel, self.iv))
         b.emit("jump", Label("counter"))
         b.label("other")
         with b.part("iv"):
-            hashed = hashed_counter(b, kernel, context, self.iv, self.iv_length)
-            if blocks:
-                blocks.count_from(self._in_every_lane(hashed))
-            else:
-                b.assign(J0, hashed)
+            b.assign(J0, hashed_counter(b, kernel, self.context, self.iv, self.iv_length))
         b.label("counter")
-        start: Start | None = blocks
-        if masked and not blocks:
+        start = None
+        if masked:
             # Before AAD, so that upper halves are written on whichever way it is taken.
             start = Counters(b, kernel, self._in_every_lane(J0), kept=False)
+        self._assign_state(S)
+        return S, start or Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
+
+    def _begin_short(self, short: Callable[[VReg, VReg], None]) -> tuple[VReg, VReg]:
+        """Record what stands before the text, and by `short` a short message whole.
+
+        That is given S and IV || 0 in every lane. Only an IV of 96 bits is short: of others counter
+        blocks are no sums. Returns S, and J_0 in every lane, of all other messages.
+        """
+        b, kernel, lanes = self.b, self.kernel, self.kernel.lane_count
+        S, J0 = b.register("S"), b.register("J_0 in every lane", lanes)
+        b.branch("not_equal", self.iv_length, IV_BYTES, "other")
+        iv = self._in_every_lane(twelve_bytes(b, kernel, self.iv, None), "IV || 0")
+        self._assign_state(S)
+        b.branch("not_below", self.length, most_bytes(kernel) + 1, "long")
+        short(S, iv)
+        b.label("long")
+        b.assign(J0, b.or_(iv, b.const_lanes([FIRST] * lanes, "first_numbers"), "IV || 1"))
+        b.emit("jump", Label("begun"))
+        b.label("other")
+        with b.part("iv"):
+            hashed = hashed_counter(b, kernel, self.context, self.iv, self.iv_length)
+            b.assign(J0, self._in_every_lane(hashed))
+            self._assign_state(S)
+        b.label("begun")
+        return S, J0
+
+    def _assign_state(self, S: VReg) -> None:
+        """Record what the AAD comes to but for its last product."""
+        b, kernel = self.b, self.kernel
+        masked = kernel.instruction_set.masked
         b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
         if masked:
             b.assign(S, self._padded(self.aad, self.aad_length))
@@ -103,7 +123,6 @@ class Message:
         with b.part("aad"):
             b.assign(S, self._but_one_product())
         b.label("text")
-        return S, start or Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
 
     def _in_every_lane(self, block: VReg, name: str = "J_0") -> VReg:
         lanes = self.kernel.lane_count
@@ -132,48 +151,49 @@ class Message:
             b.label("added")
         return S
 
-    def short(self, S: VReg, start: Start, encrypts: bool) -> VReg:
-        """Record a text of at most `most_bytes`, and the tag."""
-        b, kernel, context = self.b, self.kernel, self.context
-        if isinstance(start, Counters):
-            keys = RoundKeys(b, kernel, context)
-            text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
-            lengths = length_block(b, kernel, self.aad_length, self.length)
-            with b.part("short"):
-                X, mask = narrow_text(text, S, lengths, encrypts)
-        else:
-            lengths = length_block(b, kernel, self.aad_length, self.length)
-            given = context, self.source, self.length, self.out
-            with b.part("short"):
-                X, mask = Short(b, kernel, *given, start, S, lengths, encrypts).record()
-        return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
+    def masked(self, short: Callable[[VReg], None], encrypts: bool) -> VReg:
+        """Record a message where there are byte masks; return its tag.
 
-    def long(self, S: VReg, start: Start) -> tuple[VReg, Text]:
-        """Record what stands before a longer text, where there are no byte masks; return the
-        state, and the text to come."""
+        That of a short message is given to `short`, which records its end.
+        """
         b, kernel = self.b, self.kernel
-        if isinstance(start, Counters):
-            counters = start
-            keep_mask(b, kernel, self.context, b.first_lane(counters.first))
+        if kernel.short:
+            S, J0 = self._begin_short(lambda S, iv: short(self._in_registers(S, iv, encrypts)))
+            text = self._text(Counters(b, kernel, J0, first=1, kept=False))
         else:
-            keep_mask(b, kernel, self.context, b.first_lane(start.J0))
-            counters = Counters(b, kernel, start.J0, first=1, kept=False)
-        X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
-        return X, self._text(counters)
-
-    def straight(self, S: VReg, start: Start, encrypts: bool) -> VReg:
-        """Record a text of any length where there are byte masks; return the tag."""
-        b, kernel = self.b, self.kernel
-        if isinstance(start, Counters):
+            S, start = self.begin_straight()
             text = self._text(start)
             (J0,) = start.last_blocks(1)
             start.skip(1)
-        else:
-            J0 = start.J0
-            text = self._text(Counters(b, kernel, J0, first=1, kept=False))
         b.buffer(1)
         lengths = partial(length_block, b, kernel, self.aad_length, self.length)
         return straight_text(text, S, J0, lengths, encrypts)
+
+    def _in_registers(self, S: VReg, iv: VReg, encrypts: bool) -> VReg:
+        """Record a text of at most `most_bytes` under byte masks, and the tag."""
+        b, kernel = self.b, self.kernel
+        lengths = length_block(b, kernel, self.aad_length, self.length)
+        given = self.context, self.source, self.length, self.out
+        with b.part("short"):
+            return Short(b, kernel, *given, iv, S, lengths, encrypts).record()
+
+    def narrow(self, S: VReg, start: Counters, encrypts: bool) -> VReg:
+        """Record a text of at most `most_bytes` where there are no byte masks, and the tag."""
+        b, kernel, context = self.b, self.kernel, self.context
+        keys = RoundKeys(b, kernel, context)
+        text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
+        lengths = length_block(b, kernel, self.aad_length, self.length)
+        with b.part("short"):
+            X, mask = narrow_text(text, S, lengths, encrypts)
+        return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
+
+    def long(self, S: VReg, start: Counters) -> tuple[VReg, Text]:
+        """Record what stands before a longer text, where there are no byte masks; return the
+        state, and the text to come."""
+        b, kernel = self.b, self.kernel
+        keep_mask(b, kernel, self.context, b.first_lane(start.first))
+        X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
+        return X, self._text(start)
 
     def _text(self, counters: Counters) -> Text:
         b = self.b

@@ -1,33 +1,33 @@
 """A text of few blocks, on one straight path: one pass of the cipher, one sum, one reduction.
 
-Of m blocks of text, the last perhaps partial, in registers of L lanes, m + 2 <= L fit into one:
+Text lies in registers of L lanes as it does in memory, C_1 in lane 0, the last register read and
+written under a byte mask. If that has a lane left over, J_0 goes through the cipher in its last
+one, else in a register of its own:
 
-    lane             0        1 … m                      m + 1
-    cipher           J_0      J_0 + 1 … J_0 + m          (nobody reads it)
-    hash             S        C_1 … C_m                  the block of lengths
-    power            H^(m+2)  H^(m+1) … H^2              H
+    blocks of text    registers
+    0 … L-1           C_1 … , J_0
+    L                 C_1 … C_L    J_0
+    L+1 … 2L-1        C_1 … C_L    C_(L+1) … , J_0
 
-S is what the AAD comes to but for its last multiplication: its last block, added to the state of
-those before; 0 without AAD. The text is read and written under byte masks, 16 bytes before its
-place. Of more text the registers lie in memory as it does, C_1 in lane 0, since a register that
-begins before its place would cross a line, or a page, that the text does not. Then J_0 has a
-register of its own, and S and the lengths a pair of lanes, whose products wait for no cipher.
+and so on, each row a way of its own. The IV has 96 bits: counter blocks are IV || j, one sum each
+with a constant, and none waits for another; k_0 joins the IV before. All is one sum,
+
+    S·H^(m+2) + C_1·H^(m+1) + … + C_m·H^2 + lengths·H
+
+where S is what the AAD comes to but for its last multiplication: its last block, added to the state
+of those before; 0 without AAD. S and the lengths are a pair of lanes, whose products wait for no
+cipher, and start the sums. Where ciphertext waits for none either (open), and m <= L - 2, all are
+the lanes of one register: S, C_1, …, C_m, the lengths. Sums are swapped to the order of memory
+while they are in several lanes: then E_K(J_0) is added with the last of them, in one operation.
 
 What counts is how many vector operations wait, and how long, since calls overlap as far as the
 schedulers have room for them: on a Zen 5 an operation behind the cipher costs a cycle, one that is
-ready at once a quarter. So the pair's products come first, all registers go through a round
-together, and each has no more behind the cipher than it must.
-
-What is left to gain, measured on a Zen 5 with ways written by hand (AES-128, 16 to 256 B): a
-register that begins before its text costs 3 to 5 cycles where the input begins a page, 17 where the
-output does too. The counter blocks made before the length is known cost 2. Made of J_0 behind it,
-by a swap, a sum and a swap, they cost more, since all rounds wait for them; the cheapest are sums
-of IV || 0, which an IV of 96 bits alone allows. With J_0 in the last lane of a register that the
-text does not fill, 33 to 48 B, 65 to 112 B and so on take a register less. The checks of lengths
-cost 1 to 2 cycles up to 64 B, saved registers and the frame 1 to 3.
+ready at once a quarter. So all registers go through a round together, and each has no more behind
+the cipher than it must. Where the cipher, too, has a register that begins before its text, it
+writes one that crosses a page where the text does not, and then costs 5 to 15 cycles.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -35,75 +35,62 @@ from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, rounds
+from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, inner_rounds
 from ghashgen.kernels.gcm.parts.narrow import far_and_near
 from ghashgen.kernels.gcm.parts.text import IN_TEXT
 from ghashgen.kernels.hash.parts.interface import (
-    BYTE_SWAP,
+    close_group,
     entries,
-    finish_group,
+    in_register,
     key_sum,
     to_register,
 )
 
 MOST_REGISTERS = 4
-"""Of a straight path: each number of them has code of its own."""
+"""Of text: each number of them has code of its own, twice."""
 
 
 def most_registers(kernel: GcmKernel) -> int:
-    """Return the registers of the longest text, 0 if the table has no powers for a full one."""
-    return min((kernel.blocks - 2) // kernel.lane_count, MOST_REGISTERS)
+    """Return the registers of the longest text, for which the table has powers."""
+    return min(kernel.blocks // kernel.lane_count, MOST_REGISTERS)
 
 
 def most_bytes(kernel: GcmKernel) -> int:
     """Return the bytes of the longest text."""
     if not kernel.instruction_set.masked:
         return BLOCK_BYTES * kernel.hash.straight
-    several = BLOCK_BYTES * most_registers(kernel) * kernel.lane_count
-    return max(several, fits_one(kernel.lane_count))
+    return BLOCK_BYTES * most_registers(kernel) * kernel.lane_count
 
 
-class Blocks:
-    """The counter blocks of a text as long as may be, in registers that two kinds of IV come to.
+@dataclass(frozen=True)
+class Way:
+    """Texts of so many registers; `full` if no lane of theirs is left for J_0."""
 
-    Of an IV of 96 bits they are IV || j: one sum each, with a constant, and none waits for another.
-    """
+    count: int
+    full: bool
 
-    def __init__(self, b: Builder, kernel: GcmKernel) -> None:
-        self._b, self._lanes = b, kernel.lane_count
-        self.J0 = b.register("J_0 in every lane", self._lanes)
-        self.first = b.register("J_0 and the counter blocks", self._lanes)
-        most = range(most_registers(kernel))
-        self._text = [b.register("counter blocks", self._lanes) for _ in most]
+    def most(self, lanes: int) -> int:
+        """Return the bytes of the longest of them."""
+        return BLOCK_BYTES * (self.count * lanes - (not self.full))
 
-    def of(self, count: int) -> list[VReg]:
-        """Return those of so many registers of text, and J_0."""
-        return [*self._text[:count], self.J0]
+    def numbers(self, lanes: int) -> dict[str, list[int]]:
+        """Return the numbers behind the IV in each lane of its registers, by name; J_0's is 1."""
+        rows = [list(range(lanes * i + 2, lanes * i + lanes + 2)) for i in range(self.count)]
+        if self.full:
+            rows.append([1] * lanes)
+        else:
+            rows[-1][-1] = 1
+        return {f"numbers_{row[0]}" + ("_1" if row[-1] == 1 else ""): row for row in rows}
 
-    def follow(self, iv: VReg) -> None:
-        """Record them all of an IV || 0 in every lane."""
-        b = self._b
-        for register, ahead, name in self._all():
-            numbers = [_big_endian(1 + number) for number in ahead]
-            b.assign(register, b.xor(iv, b.const_lanes(numbers, f"numbers{name}"), "IV || j"))
 
-    def count_from(self, J0: VReg) -> None:
-        """Record them all of J_0 in every lane."""
-        b, swap = self._b, self._b.const(BYTE_SWAP, "byte_swap")
-        counter = b.shuffle_bytes(J0, swap, "counter, last word first")
-        for register, ahead, name in self._all():
-            sums = b.add32(counter, b.const_lanes(ahead, f"ahead{name}"), "as many blocks ahead")
-            b.assign(register, b.shuffle_bytes(sums, swap, "counter blocks"))
+def ways(kernel: GcmKernel) -> list[Way]:
+    """Return them all, the shortest texts first."""
+    return [Way(n, full) for n in range(1, most_registers(kernel) + 1) for full in (False, True)]
 
-    def _all(self) -> Iterable[tuple[VReg, Sequence[int], str]]:
-        """Yield each register, how far its lanes are ahead of J_0, and what names that."""
-        lanes = self._lanes
-        yield self.J0, [0] * lanes, ""
-        if fits_one(lanes):
-            yield self.first, range(lanes), "_from_0"
-        for i, register in enumerate(self._text):
-            first = lanes * i + 1
-            yield register, range(first, first + lanes), f"_from_{first}"
+
+def fits_one(lanes: int) -> int:
+    """Return the bytes of text that one register holds beside S and the lengths."""
+    return BLOCK_BYTES * (lanes - 2)
 
 
 def _big_endian(number: int) -> int:
@@ -111,16 +98,12 @@ def _big_endian(number: int) -> int:
     return int.from_bytes(bytes(12) + number.to_bytes(4, "big"), "little")
 
 
-def fits_one(lanes: int) -> int:
-    """Return the bytes of text that fit into one register with all else; 0 if no block does."""
-    return BLOCK_BYTES * (lanes - 2)
-
-
 @dataclass(frozen=True)
 class Short:
     """A short message: where its text is, and what of the rest of it is in registers.
 
-    `lengths` is the block of lengths, and S what it is above, both in register form.
+    `iv` is IV || 0 in every lane, `lengths` the block of lengths, and S what it is above, these two
+    in register form.
     """
 
     b: Builder
@@ -129,13 +112,13 @@ class Short:
     source: VReg
     length: VReg
     out: VReg
-    blocks: "Blocks"
+    iv: VReg
     S: VReg
     lengths: VReg
     encrypts: bool
 
-    def record(self) -> tuple[VReg, VReg]:
-        """Record all of it; return GHASH of the message, and E_K(J_0)."""
+    def record(self) -> VReg:
+        """Record all of it; return the tag, its bytes as in memory."""
         b, kernel, lanes = self.b, self.kernel, self.kernel.lane_count
         hashing = kernel.hash
         keys = RoundKeys(b, kernel, self.context)
@@ -148,20 +131,22 @@ class Short:
         acc = {name: b.register(name, lanes) for name in hashing.multiplier.accumulators}
         R = key_sum(hashing, powers, kernel.layout.top)
         terms = None if R is None else b.variable(R, "R", "the key terms of H^(m+2) … H")
-        mask = b.register("E_K(J_0)")
-        paths = Paths(self, keys, back, powers, acc, terms, mask)
-        one, several = fits_one(lanes) > 0, most_registers(kernel) > 0
-        if one and several:
+        begun = b.xor(self.iv, keys.key(0, lanes), "(IV || 0) + k_0")
+        paths = Paths(self, keys, begun, back, powers, acc, terms, b.register("E_K(J_0)"))
+        if not self.encrypts and fits_one(lanes):
             b.branch("not_below", self.length, fits_one(lanes) + 1, "over_one")
-        if one:
             paths.one()
-        if one and several:
             b.emit("jump", Label("reduce"))
             b.label("over_one")
-        if several:
-            paths.several(self._pair(powers))
+        paths.record(self._pair(powers))
         b.label("reduce")
-        return finish_group(b, hashing, acc, terms), mask
+        scheme = hashing.multiplier, hashing.reducer, hashing.bit_order
+        X = in_register(aggregate.finish(b, *scheme, acc, None))
+        mask = paths.mask
+        if terms is not None:
+            mask = b.xor(mask, to_register(b, hashing, terms, "as in memory"), "minus the terms")
+        swapped = to_register(b, hashing, X, "as in memory")
+        return b.xor(close_group(b, swapped, None), mask, "the tag")
 
     def _pair(self, powers: VReg) -> Mapping[str, Value]:
         """Record the products of the blocks beside the text: S and the lengths."""
@@ -180,29 +165,78 @@ class Paths:
 
     message: Short
     keys: RoundKeys
+    begun: VReg
+    """(IV || 0) + k_0 in every lane."""
     back: VReg
     powers: VReg
     acc: Mapping[str, VReg]
     terms: VReg | None
     mask: VReg
 
+    def record(self, pair: Mapping[str, Value]) -> None:
+        """Record them all, each found by its number of bytes."""
+        self._ways(ways(self.message.kernel), pair)
+
+    def _ways(self, open_: Sequence[Way], pair: Mapping[str, Value]) -> None:
+        b, lanes = self.message.b, self.message.kernel.lane_count
+        if len(open_) == 1:
+            self._way(open_[0], pair)
+            b.emit("jump", Label("reduce"))
+            return
+        lower, upper = open_[: len(open_) // 2], open_[len(open_) // 2 :]
+        most = lower[-1].most(lanes)
+        b.branch("not_below", self.message.length, most + 1, f"over_{most}")
+        self._ways(lower, pair)
+        b.label(f"over_{most}")
+        self._ways(upper, pair)
+
+    def _way(self, way: Way, pair: Mapping[str, Value]) -> None:
+        """Record one of them."""
+        message, lanes = self.message, self.message.kernel.lane_count
+        b, step = message.b, BLOCK_BYTES * lanes
+        left, before = message.length, step * (way.count - 1)
+        if before:
+            left = b.gpr("gpr_address", Mem(base=left, disp=-before))
+        ones = b.byte_mask(left)
+        *states, last = inner_rounds(b, self.keys, self._whitened(way))
+        if way.full:
+            E = b.aes_last(last, self.keys.last(lanes), "E_K(J_0)")
+            b.assign(self.mask, b.first_lane(E))
+            *states, last = states
+        sums = pair
+        for i, state in enumerate(states):
+            place, out = self._places(step * i)
+            raw = b.load(place, "text", lanes)
+            written = add_text(b, state, self.keys.last(lanes), raw, "other text")
+            b.store(out, written, "written")
+            sums = self._sum(sums, written if message.encrypts else raw, i)
+        raw, written = self._masked(last, before, ones)
+        if not way.full:
+            self._keep_last_lane(written)
+        C = b.keep_bytes(ones, written, "C, zero-padded") if message.encrypts else raw
+        self._assign(self._sum(sums, C, way.count - 1))
+        if self.terms is not None and not way.full:
+            # Of the lanes behind C_m the first meets H once more.
+            R = key_sum(message.kernel.hash, message.context, 1)
+            assert R is not None
+            b.assign(self.terms, b.xor(self.terms, R, "those of H"))
+
     def one(self) -> None:
-        """Record the way of a text that fits into one register with all else."""
-        message, b = self.message, self.message.b
-        lanes, hashing = message.kernel.lane_count, message.kernel.hash
-        ones = b.gpr("gpr_shl", b.gpr("gpr_ones", message.length), BLOCK_BYTES)
-        mask = b.mask_of(ones, "the text, behind lane 0")
-        beside = b.xor(self._lengths(), message.S, "S in lane 0")
-        (state,) = rounds(b, self.keys, [message.blocks.first])
-        place = Mem(base=message.source, disp=-BLOCK_BYTES, within=IN_TEXT)
-        raw = b.load_bytes(place, mask, "text, zero-padded", lanes)
-        written = add_text(b, state, self.keys.last(lanes), raw, "other text")
-        b.assign(self.mask, b.first_lane(written), "E_K(J_0)")
-        out = Mem(base=message.out, disp=-BLOCK_BYTES, within=IN_TEXT)
-        b.store_bytes(out, mask, written, "written")
-        C = b.keep_bytes(mask, written, "C, zero-padded") if message.encrypts else raw
-        A = b.xor(to_register(b, hashing, C, "C"), beside, "beside it: S, the lengths")
-        self._sum({}, A, message.kernel.layout.top, last=True)
+        """Record the way of a text that is given and hashed in one register, with all else.
+
+        The text is read for that as it is to lie, behind a lane.
+        """
+        message, lanes = self.message, self.message.kernel.lane_count
+        b, hashing = message.b, message.kernel.hash
+        ones = b.gpr("gpr_ones", message.length)
+        behind = b.mask_of(b.gpr("gpr_shl", ones, BLOCK_BYTES), "the text, behind lane 0")
+        place, _ = self._places(-BLOCK_BYTES)
+        C = to_register(b, hashing, b.load_bytes(place, behind, "C, zero-padded", lanes), "C")
+        A = b.xor(C, b.xor(self._lengths(), message.S, "S in lane 0"), "S, C_1 …, the lengths")
+        self._assign(self._met({}, A, message.kernel.layout.top))
+        mask = b.mask_of(b.gpr("gpr_copy", ones), "the text")
+        (state,) = inner_rounds(b, self.keys, self._whitened(Way(1, full=False)))
+        self._keep_last_lane(self._masked(state, 0, mask)[1])
 
     def _lengths(self) -> VReg:
         """Record the block of lengths in the lane behind the text, zeros elsewhere."""
@@ -213,71 +247,51 @@ class Paths:
         spread = b.spread_lane(self.message.lengths, lanes, "the lengths in every lane")
         return b.and_(spread, Mem(base=at, index=self.back, disp=place - BLOCK_BYTES), "in theirs")
 
-    def several(self, pair: Mapping[str, Value]) -> None:
-        """Record the ways of texts in 1, 2, … registers."""
+    def _places(self, at: int) -> tuple[Mem, Mem]:
+        """Return a place in what is given, and the same in what is written."""
         message = self.message
-        b, most = message.b, most_registers(message.kernel)
-        for count in range(1, most + 1):
-            if count < most:
-                bytes_ = BLOCK_BYTES * message.kernel.lane_count * count
-                b.branch("not_below", message.length, bytes_ + 1, f"over_{count}")
-            self._path(count, pair)
-            if count < most:
-                b.emit("jump", Label("reduce"))
-                b.label(f"over_{count}")
+        return (
+            Mem(base=message.source, disp=at, within=IN_TEXT),
+            Mem(base=message.out, disp=at, within=IN_TEXT),
+        )
 
-    def _path(self, count: int, pair: Mapping[str, Value]) -> None:
-        """Record the way of a text in so many registers."""
-        message, lanes = self.message, self.message.kernel.lane_count
-        b, kernel, step = message.b, message.kernel, BLOCK_BYTES * lanes
-        left = message.length
-        if count > 1:
-            left = b.gpr("gpr_address", Mem(base=left, disp=-step * (count - 1)))
-        ones = b.byte_mask(left)
-        *states, J0 = rounds(b, self.keys, message.blocks.of(count))
-        key = self.keys.last(lanes)
-        b.assign(self.mask, b.first_lane(b.aes_last(J0, key, "E_K(J_0)")))
-        sums = pair
-        for i, state in enumerate(states):
-            last, at = i == count - 1, step * i
-            place = Mem(base=message.source, disp=at, within=IN_TEXT)
-            out = Mem(base=message.out, disp=at, within=IN_TEXT)
-            if last:
-                raw = b.load_bytes(place, ones, "text, zero-padded", lanes)
-            else:
-                raw = b.load(place, "text", lanes)
-            written = add_text(b, state, key, raw, "other text")
-            C = written if message.encrypts else raw
-            if last:
-                b.store_bytes(out, ones, written, "written")
-                C = b.keep_bytes(ones, written, "C, zero-padded") if message.encrypts else raw
-            else:
-                b.store(out, written, "written")
-            A = to_register(b, kernel.hash, C, "C")
-            sums = self._sum(sums, A, kernel.layout.top - 1 - i * lanes, last)
-        if self.terms is not None:
-            self._count_again(count)
+    def _masked(self, state: VReg, at: int, ones: VReg) -> tuple[VReg, VReg]:
+        """Record the last round of the last register; return its text, zero-padded, and E + that.
 
-    def _sum(
-        self, sums: Mapping[str, Value], A: VReg, power: int, last: bool
-    ) -> Mapping[str, Value]:
+        Lanes past the text are E alone.
+        """
+        b, lanes = self.message.b, self.message.kernel.lane_count
+        place, out = self._places(at)
+        raw = b.load_bytes(place, ones, "text, zero-padded", lanes)
+        written = add_text(b, state, self.keys.last(lanes), raw, "other text")
+        b.store_bytes(out, ones, written, "written")
+        return raw, written
+
+    def _keep_last_lane(self, written: VReg) -> None:
+        b = self.message.b
+        last = b.lanes_down(written, b.lanes_of(written) - 1, "E_K(J_0)")
+        b.assign(self.mask, b.first_lane(last))
+
+    def _assign(self, sums: Mapping[str, Value]) -> None:
+        for name, register in self.acc.items():
+            self.message.b.assign(register, sums[name])
+
+    def _whitened(self, way: Way) -> list[VReg]:
+        """Record the counter blocks + k_0 of a way, J_0 among them."""
+        b, lanes = self.message.b, self.message.kernel.lane_count
+        return [
+            b.xor(self.begun, b.const_lanes([_big_endian(j) for j in row], name), "IV || j, + k_0")
+            for name, row in way.numbers(lanes).items()
+        ]
+
+    def _sum(self, sums: Mapping[str, Value], C: VReg, i: int) -> Mapping[str, Value]:
+        """Record the sums with register i of the text; C_1 meets H^(m+1)."""
+        b, kernel = self.message.b, self.message.kernel
+        A = to_register(b, kernel.hash, C, "C")
+        return self._met(sums, A, kernel.layout.top - 1 - i * kernel.lane_count)
+
+    def _met(self, sums: Mapping[str, Value], A: VReg, power: int) -> Mapping[str, Value]:
         """Record the sums with one more register, whose first lane meets H^power of the table."""
         b, hashing = self.message.b, self.message.kernel.hash
-        sums = aggregate.accumulate(
-            b, hashing.multiplier, hashing.bit_order, sums, A, entries(hashing, self.powers, power)
-        )
-        if last:
-            for name, register in self.acc.items():
-                b.assign(register, sums[name])
-        return sums
-
-    def _count_again(self, count: int) -> None:
-        """Record the key terms of H once more, if there are lanes behind C_m: the first has H."""
-        message, kernel = self.message, self.message.kernel
-        b, lanes = message.b, kernel.lane_count
-        R = key_sum(kernel.hash, message.context, 1)
-        assert R is not None
-        assert self.terms is not None
-        free = b.gpr("gpr_address", Mem(base=self.back, disp=BLOCK_BYTES * lanes * count))
-        again = b.load_bytes(R, b.byte_mask(free), "those of H, if a lane is free", 1)
-        b.assign(self.terms, b.xor(self.terms, again))
+        met = entries(hashing, self.powers, power)
+        return aggregate.accumulate(b, hashing.multiplier, hashing.bit_order, sums, A, met)
