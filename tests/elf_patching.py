@@ -69,12 +69,12 @@ class Patch:
         return self
 
     def renamed(self, name: str, to: str) -> "Patch":
-        """Give a section another name of the same length."""
-        assert len(name) == len(to)
+        """Give a section another name, no longer than its own."""
+        assert len(name) >= len(to)
         offset, _, names = self._headers()
         strings = self._get(offset + HEADER_BYTES * names, SECTION_FIELDS, "offset")
         start = strings + self._get(self._section(name), SECTION_FIELDS, "name")
-        self.data[start : start + len(to)] = to.encode()
+        self.data[start : start + len(name)] = to.encode().ljust(len(name), b"\0")
         return self
 
     def symbol(self, name: str, /, **changes: int) -> "Patch":

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -185,6 +186,23 @@ def test_an_object_exchanged_for_a_wrong_one_is_assembled_again(project: Project
     project.objects(SMALL).write_bytes(project.objects(OTHER).read_bytes())
     assert project.proves() == 0
     assert project.objects(SMALL).read_bytes() == right
+
+
+def test_a_kernel_that_exports_more_than_is_stated_is_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is told that a kernel is proved takes that for all that it exports."""
+    own = proofs.statement
+
+    def narrower(*kernel: Any) -> KernelSpec:
+        stated: KernelSpec = own(*kernel)
+        return replace(stated, functions=stated.functions[:2])
+
+    monkeypatch.setattr(proofs, "statement", narrower)
+    result = project.run()
+    assert isinstance(result.exception, GhashgenError)
+    assert f"{SMALL} exports {SMALL}_update, of which nothing is stated" in str(result.exception)
+    assert not list((project.root / "proofs").glob("*"))
 
 
 def test_a_verdict_that_was_cut_short_is_not_read(project: Project) -> None:

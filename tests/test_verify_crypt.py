@@ -1,5 +1,6 @@
 """encrypt and decrypt of AES-GCM by hand: proved for every length, faults of all kinds refused."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -7,6 +8,7 @@ from verify_objects import ASM, assembled
 
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.statements import load_spec
+from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
@@ -203,6 +205,22 @@ def test_what_is_only_for_some_lengths_is_said_so() -> None:
     assert proof.refutation is None
     assert {t.method for t in proof.theorems} == {"execution, apart", "execution, in place"}
     assert {t.lengths for t in proof.theorems} == {"4 chosen"}
+
+
+def test_what_is_stated_in_place_alone_is_not_said_of_two_buffers() -> None:
+    stated = spec("stitched", "decrypt")
+    function = replace(stated.functions[0], in_place=True)
+    obj, lengths = assembled(source("stitched")), [0, 37, 129]
+    proof = prove_object(obj, replace(stated, functions=(function,)), lengths)
+    assert proof.refutation is None, proof.report()
+    assert {t.method for t in proof.theorems} == {"execution, in place"}
+    both = prove_object(obj, stated, lengths)
+    assert {t.method for t in both.theorems} == {"execution, apart", "execution, in place"}
+
+
+def test_in_place_is_of_what_has_an_output() -> None:
+    with pytest.raises(GhashgenError, match="gcm_init: in_place, without an output"):
+        GcmFunction("init", "gcm_init", OPERATIONS["init"], in_place=True)
 
 
 def test_a_file_states_it() -> None:

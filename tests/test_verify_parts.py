@@ -142,7 +142,11 @@ def test_a_spec_from_a_file() -> None:
         ('name = "foreign"', "", "lacks 'name'"),
         ('"input"', '"inputs"', "update has exactly"),
         ("[functions.init]", "[functions.start]", "no operation 'start'"),
-        ("length_multiple = 16", "length_multiple = 8", "the one is 1 or 16, the other 1 or 16"),
+        (
+            "length_multiple = 16",
+            "length_multiple = 8",
+            "length_multiple = 1 or 16, length_unit = 1 or 16",
+        ),
         ("table_align = 16", "table_align = 12", "powers of two"),
         ("table_align = 16", 'table_align = "16"', "table_align: expected int, got str"),
         ('"input"', "4", r"functions\.update\.parameters\[\d\]: expected str, got int"),

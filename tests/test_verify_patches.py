@@ -60,11 +60,27 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
         )
     },
     "constants not allocated": (
-        lambda p: p.section(".rodata", flags=0), UNSUPPORTED, "what only a linker completes"
+        lambda p: p.section(".rodata", flags=0), ELF, "may treat it by its name"
     ),
     "constants that may be written": (
-        lambda p: p.section(".rodata", flags=3), MEMORY, "which holds no constants"
+        lambda p: p.section(".rodata", flags=3), ELF, "may treat it by its name"
     ),
+    "constants among what is written": (
+        lambda p: p.renamed(".rodata", ".data.k").section(".data.k", flags=3),
+        MEMORY, "which holds no constants",
+    ),
+    **{
+        f"a section {name}": (
+            lambda p, name=name, flags=flags: (
+                p.renamed(".note.GNU-stack", name).section(name, type=1, flags=flags)
+            ),
+            ELF, f"section {name}: a linker may treat it by its name",
+        )
+        for name, flags in (
+            (".gnu.lto_k", 0), (".gnu.warning.a", 0), (".ctors", 3), (".init_array", 3),
+            (".init", 3), (".eh_framed", 3), (".debug", 0),
+        )
+    },
     "an array of initialisers": (lambda p: p.section(".rodata", type=14), ELF, "INIT_ARRAY"),
     "constants of no type": (lambda p: p.section(".rodata", type=0x80000001), ELF, "of type"),
     "a section in a list of writable ones": (

@@ -241,6 +241,33 @@ def test_chosen_lengths_claim_nothing_of_others() -> None:
     assert {t.lengths for t in proof.theorems} == {"3 chosen"}
 
 
+@pytest.mark.parametrize("lengths", [None, [0, 16]])
+def test_a_statement_without_a_function_is_no_proof(lengths: list[int] | None) -> None:
+    """All of nothing holds."""
+    with pytest.raises(GhashgenError, match="foreign: no function is stated"):
+        prove_object(original("foreign"), replace(spec("foreign"), functions=()), lengths)
+
+
+def test_no_length_is_no_proof() -> None:
+    with pytest.raises(GhashgenError, match="foreign: no length is chosen"):
+        prove_object(original("foreign"), only(spec("foreign"), "update"), lengths=[])
+
+
+def test_an_init_of_a_table_of_nothing_is_no_proof() -> None:
+    with pytest.raises(GhashgenError, match="init, of a table of which nothing is stated"):
+        spec("foreign", cells=(None,) * 4)
+
+
+def test_what_is_not_stated_is_named() -> None:
+    """Others can call it, and nothing is proved of it."""
+    proof = prove_object(original("foreign"), only(spec("foreign"), "mul"))
+    assert proof.proved
+    assert proof.unstated == ("foreign_ghash", "foreign_init")
+    assert "nothing is stated, or proved, of foreign_ghash, foreign_init" in proof.report()
+    assert proof.as_data()["unstated"] == ["foreign_ghash", "foreign_init"]
+    assert prove_object(original("natural"), spec("natural")).unstated == ()
+
+
 def test_what_is_no_object_is_refused() -> None:
     with pytest.raises(GhashgenError, match="not an ELF file"):
         prove_object(b"no object", spec("foreign"))

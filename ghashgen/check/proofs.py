@@ -81,6 +81,11 @@ def _task(built: Built[Point]) -> _Task:
 
 def _prove(store: Store, task: _Task) -> Verdict:
     proof = prove_object(task.obj, task.spec)
+    if proof.unstated:
+        raise GhashgenError(
+            f"{proof.kernel} exports {', '.join(proof.unstated)}, of which nothing is stated",
+            "a function of a kernel is one that its family lists: mend `exports` there",
+        )
     explain(proof.refutation)
     verdict = Verdict(
         kernel=proof.kernel,

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.engine.behind import Behind
 from ghashgen.verify.engine.family import Function, Statement
@@ -65,6 +66,8 @@ class Proof:
     functions: tuple[FunctionProof, ...]
     refutation: Refutation | None
     seconds: float
+    unstated: tuple[str, ...] = ()
+    """What others can call in the object and the statement does not name: nothing is said of it."""
 
     @property
     def proved(self) -> bool:
@@ -84,6 +87,7 @@ class Proof:
             "proved": self.proved,
             "refutation": None if self.refutation is None else self.refutation.as_data(),
             "functions": [asdict(function) for function in self.functions],
+            "unstated": list(self.unstated),
             "seconds": self.seconds,
         }
 
@@ -99,6 +103,8 @@ class Proof:
             lines += [f"    {t.what}: {covered(t)}, by {t.method}" for t in function.theorems]
             if function.behind is not None:
                 lines.append(f"    {function.behind}")
+        if self.unstated:
+            lines.append(f"  nothing is stated, or proved, of {', '.join(self.unstated)}")
         if self.refutation is not None:
             lines.append(f"  {self.refutation}")
             if self.refutation.explanation is not None:
@@ -125,7 +131,7 @@ def prove_object(
     `lengths` restricts update to some lengths in bytes, for tests; nothing is claimed of others.
 
     Raises:
-        GhashgenError: the object cannot be read or lacks a symbol.
+        GhashgenError: the object cannot be read or lacks a symbol, or there is nothing to prove.
     """
     return prove_image(load_image(source), spec, lengths)
 
@@ -134,10 +140,16 @@ def prove_image(image: Image, spec: Statement, lengths: Iterable[int] | None = N
     """Prove an object that has been read already (`prove_object`).
 
     Raises:
-        GhashgenError: the image lacks a symbol.
+        GhashgenError: the image lacks a symbol, or there is nothing to prove.
     """
     began = time.perf_counter()
     chosen = None if lengths is None else sorted(set(lengths))
+    if not spec.functions or chosen == []:
+        what = "length is chosen" if spec.functions else "function is stated"
+        raise GhashgenError(
+            f"{spec.name}: no {what}, so there is nothing to prove", "give one or more"
+        )
+    unstated = image.exported - {function.symbol for function in spec.functions}
     proofs: list[FunctionProof] = []
     refutation: Refutation | None = None
     for function in spec.functions:
@@ -147,7 +159,12 @@ def prove_image(image: Image, spec: Statement, lengths: Iterable[int] | None = N
             refutation = error
             break
     return Proof(
-        spec.name, code_sha256(image), tuple(proofs), refutation, time.perf_counter() - began
+        spec.name,
+        code_sha256(image),
+        tuple(proofs),
+        refutation,
+        time.perf_counter() - began,
+        tuple(sorted(unstated)),
     )
 
 

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 GREATEST_TEXT = (1 << 36) - 32
 """The greatest length in bytes of a text: 2^39 - 256 bits (SP 800-38D, section 5.2.1.1)."""
 
+APART, IN_PLACE = "apart", "in place"
+"""How input and output lie."""
+
 IN_PLACE_PARTS = 64
 """Of so many parts of a turn one residue each is run behind the proof in place; apart, each is."""
 
@@ -187,23 +190,31 @@ class Crypt(GcmMeaning, Update):
     def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
         """Prove it for every length, for two buffers, and for one that is both.
 
+        A statement that is of one buffer alone says nothing of two.
+
         Raises:
             Refutation: it does not hold.
         """
+        if self.gcm_function.in_place:
+            one = self._in_place(prover, lengths)
+            return Shown(_said(one, IN_PLACE), one.behind)
         apart = self._every_length(prover, lengths, BLOCK_BYTES * self.gcm.blocks)
         function = replace(self.gcm_function, in_place=True)
         both: Prover[HashEntry] = Prover(prover.image, prover.statement, function)
         try:
-            one = self._every_length(both, lengths, IN_PLACE_PARTS)
-        except Refutation as refutation:
-            refutation.message += ", in place"
-            raise
+            one = self._in_place(both, lengths)
         finally:
             both.meaning.terms.clear()
         prover.executed += both.executed
-        parts = [(words, f"{method}, apart") for words, method in apart.parts]
-        parts += [(words, f"{method}, in place") for words, method in one.parts]
-        return Shown(tuple(parts), together(apart.behind, one.behind))
+        parts = (*_said(apart, APART), *_said(one, IN_PLACE))
+        return Shown(parts, together(apart.behind, one.behind))
+
+    def _in_place(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
+        try:
+            return self._every_length(prover, lengths, IN_PLACE_PARTS)
+        except Refutation as refutation:
+            refutation.message += f", {IN_PLACE}"
+            raise
 
     def _every_length(
         self, prover: Prover[HashEntry], lengths: Iterable[int] | None, parts: int
@@ -314,6 +325,10 @@ class Encrypt(Crypt):
 
 def _first(form: Form, present: int) -> Form:
     return form.mask((1 << 8 * present) - 1)
+
+
+def _said(shown: Shown, how: str) -> tuple[tuple[str, str], ...]:
+    return tuple((words, f"{method}, {how}") for words, method in shown.parts)
 
 
 def together(a: Behind | None, b: Behind | None) -> Behind | None:

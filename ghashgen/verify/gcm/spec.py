@@ -32,7 +32,15 @@ class GcmFunction(hashes.FunctionSpec):
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
 
     in_place: bool = False
-    """Whether input and output are one buffer; both are proved of what is false here."""
+    """Whether input and output are one buffer, and nothing is said of two; both are proved of what
+    is false here."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.in_place and "output" not in self.parameters:
+            raise GhashgenError(
+                f"{self.symbol}: in_place, without an output", f"leave it out for {self.operation}"
+            )
 
 
 @dataclass(frozen=True)

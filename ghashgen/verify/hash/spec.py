@@ -72,7 +72,8 @@ class FunctionSpec:
             raise GhashgenError(
                 f"{self.symbol}: length_multiple {self.length_multiple}, "
                 f"length_unit {self.length_unit}",
-                f"the one is {' or '.join(map(str, rows))}, the other 1 or 16",
+                f"{self.operation}: length_multiple = {' or '.join(map(str, rows))}, "
+                f"length_unit = 1 or {BLOCK_BYTES}",
             )
         if self.length_unit > self.length_multiple:
             raise GhashgenError(
@@ -118,6 +119,11 @@ class KernelSpec:
             raise GhashgenError(
                 f"{len(self.cells)} cells do not fit in {self.table_bytes} bytes",
                 "set table_bytes to 16 times the cells, or more",
+            )
+        if not any(self.cells) and any(f.operation == "init" for f in self.functions):
+            raise GhashgenError(
+                f"{self.name}: init, of a table of which nothing is stated",
+                "name what its cells hold",
             )
         if self.table_align < 1 or self.table_align & self.table_align - 1:
             raise GhashgenError(

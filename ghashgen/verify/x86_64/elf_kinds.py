@@ -63,8 +63,19 @@ SECTIONS: dict[tuple[str, int], Kind] = {
 }
 """By type and flags, exactly: a flag that is not in the key is not understood with it."""
 
-NAMES = {Kind.CODE: ".text", Kind.CONSTANTS: ".rodata"}
-"""How the name of a section begins that is executed or read: linkers go by names too."""
+NAMES: dict[Kind, tuple[str, ...]] = {
+    Kind.CODE: (".text",),
+    Kind.CONSTANTS: (".rodata",),
+    Kind.UNUSED: (".data", ".bss", ".note", ".eh_frame"),
+    Kind.NOT_LOADED: (
+        "", ".symtab", ".strtab", ".shstrtab", ".rela", ".comment", ".note", ".stab", ".stabstr",
+    ),
+}  # fmt: skip
+"""What sections are called, a point and more behind it: linkers go by names too. They run what is
+in .ctors, and from what is in .gnu.lto_… they compile other code for the same functions."""
+
+DEBUG = ".debug_"
+"""How the names of sections for debuggers begin."""
 
 UNWIND = ".eh_frame"
 """Read-only by its flags, but linkers rewrite it."""
@@ -206,10 +217,12 @@ def kind_of(section: Section) -> Kind:
         )
     if found is Kind.CONSTANTS and name == UNWIND:
         found = Kind.UNUSED
-    start = NAMES.get(found)
-    if start is not None and name != start and not name.startswith(f"{start}."):
+    known = NAMES[found]
+    called = any(name == start or (start and name.startswith(f"{start}.")) for start in known)
+    if not called and not (found is Kind.NOT_LOADED and name.startswith(DEBUG)):
         raise GhashgenError(
-            f"section {name}: a linker may treat it by its name", f"call it {start} or {start}.NAME"
+            f"section {name}: a linker may treat it by its name",
+            f"call it {known[0]} or {known[0]}.NAME" if known[0] else "leave it out",
         )
     align = section["sh_addralign"]
     if section["sh_addr"] or align & (align - 1 if align else 0):
