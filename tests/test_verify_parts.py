@@ -355,7 +355,7 @@ def test_the_list_of_instructions_names_the_usual_ones_only() -> None:
     assert not dataflow.listed() & dataflow.no_operands()
 
 
-def test_the_attempt_that_got_furthest_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_attempt_that_got_furthest_says_why_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six attempts: any length at once, and split by its rest, from two, three and four groups."""
     steps = iter([5, 9, 40, 1, 40, 2])
     prover = SimpleNamespace(executed=0, at=0)
@@ -369,6 +369,8 @@ def test_the_attempt_that_got_furthest_says_why(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(induction, "_descend", descend)
     with pytest.raises(Refutation) as refused:
         induction._all_lengths(prover, Course(Claim(1, 1 << 20, "length"), 32))  # type: ignore[arg-type]
-    assert refused.value.message == "induction: after 40"
+    assert refused.value.message == (
+        "induction: after 40 (other attempts: after 9; after 5; after 2; after 1)"
+    )
     assert refused.value.at == 3 * 32
     assert next(steps, None) is None

@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.engine.behind import Behind
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.engine.prover import Prover
@@ -128,10 +127,12 @@ def prove_object(
 ) -> Proof:
     """Prove every function of the spec, or stop at the first theorem that fails.
 
+    A spec without functions is refused, and so are no lengths: nothing would be shown.
+
     `lengths` restricts update to some lengths in bytes, for tests; nothing is claimed of others.
 
     Raises:
-        GhashgenError: the object cannot be read or lacks a symbol, or there is nothing to prove.
+        GhashgenError: the object cannot be read or lacks a symbol.
     """
     return prove_image(load_image(source), spec, lengths)
 
@@ -140,19 +141,18 @@ def prove_image(image: Image, spec: Statement, lengths: Iterable[int] | None = N
     """Prove an object that has been read already (`prove_object`).
 
     Raises:
-        GhashgenError: the image lacks a symbol, or there is nothing to prove.
+        GhashgenError: the image lacks a symbol.
     """
     began = time.perf_counter()
     chosen = None if lengths is None else sorted(set(lengths))
-    if not spec.functions or chosen == []:
-        what = "length is chosen" if spec.functions else "function is stated"
-        raise GhashgenError(
-            f"{spec.name}: no {what}, so there is nothing to prove", "give one or more"
-        )
     unstated = image.exported - {function.symbol for function in spec.functions}
     proofs: list[FunctionProof] = []
     refutation: Refutation | None = None
-    for function in spec.functions:
+    if not spec.functions or chosen == []:
+        # All of nothing would hold.
+        what = "length is chosen" if spec.functions else "function is stated"
+        refutation = unsupported(f"no {what}: there is nothing to prove")
+    for function in () if refutation else spec.functions:
         try:
             proofs.append(prove_function(image, spec, function, chosen))
         except Refutation as error:
@@ -190,6 +190,8 @@ def _prove(prover: Prover[Any], lengths: Iterable[int] | None, began: float) -> 
     with prover.judging():
         check_entry(prover.image, function.symbol)
     shown = prover.meaning.prove(prover, lengths)
+    if not shown.parts:
+        raise unsupported("nothing was shown", prover.entry_address)
     whats = (*THEOREMS, "wipe") if statement.wipe else THEOREMS
     theorems = (
         Theorem(what, function.symbol, numbers, method)

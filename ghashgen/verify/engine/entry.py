@@ -1,6 +1,7 @@
 """The state in which a function is entered: buffers, arguments, what the caller left."""
 
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable
 from typing import Generic
 
 from ghashgen.verify.core.refutation import unsupported
@@ -13,16 +14,27 @@ from ghashgen.verify.x86_64.machine import END, RSP, Machine, entry_machine
 from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Access, Memory, Region
 
 
-@dataclass(frozen=True)
 class Content(Generic[E]):
-    """What the 16 bytes at 16·index of a buffer are, in the run of this entry."""
+    """What the 16 bytes at 16·index of a buffer are, in the run of this entry.
 
-    cell: Cell[E]
-    entry: E
+    The entry holds it, and it does not hold the entry: so what a run has made is gone with it, and
+    no garbage collection has to find that out.
+    """
+
+    def __init__(self, cell: Cell[E], entry: E) -> None:
+        self.cell = cell
+        self._entry = weakref.ref(entry)
 
     def __call__(self, index: int) -> Lane | None:
         """Return them, None if there are none."""
-        return self.cell(self.entry, index)
+        entry = self._entry()
+        if entry is None:
+            raise unsupported("what a buffer holds, of a run that is over")
+        return self.cell(entry, index)
+
+    def of(self, entry: E) -> "Content[E]":
+        """Return the same in another run."""
+        return Content(self.cell, entry)
 
 
 STACK_LIMIT = 1 << 16
@@ -75,7 +87,7 @@ def enter(
     machine = entry_machine(terms, Memory(terms, image, regions))
     machine.red_zone = abi.red_zone
     machine.gpr[RSP] = Pointer(STACK, 0)
-    machine.memory.floor = lambda: floor_of(machine)
+    machine.memory.floor = floor_of(machine)
     machine.memory.returns.append((Pointer(STACK, 0), END))
     machine.memory.page = abi.page
     for register, value in zip(abi.arguments, arguments, strict=False):
@@ -106,9 +118,18 @@ def _in_units(number: Number, unit: int) -> Number:
     return number // unit
 
 
-def floor_of(machine: Machine) -> int:
-    """Return the lowest offset of the stack that may be used now."""
-    pointer = machine.gpr[RSP]
-    if isinstance(pointer, Pointer) and pointer.region == STACK and isinstance(pointer.offset, int):
-        return pointer.offset - machine.red_zone
-    return 0
+def floor_of(machine: Machine) -> Callable[[], int]:
+    """Return what tells the lowest offset of the stack that may be used now.
+
+    It knows the registers alone, and not the machine, whose memory it is for (`Content`).
+    """
+    registers, red_zone = machine.gpr, machine.red_zone
+
+    def floor() -> int:
+        pointer = registers[RSP]
+        if isinstance(pointer, Pointer) and pointer.region == STACK:
+            offset = pointer.offset
+            return offset - red_zone if isinstance(offset, int) else 0
+        return 0
+
+    return floor

@@ -221,11 +221,12 @@ def _all_lengths(prover: Prover[E], course: Course) -> list[Affine]:
     """Return the progressions of lengths that have been shown, executed ones aside.
 
     Raises:
-        Refutation: no attempt succeeds; the one that got furthest says why.
+        Refutation: no attempt succeeds; the one that got furthest says why first, then the others.
     """
     claim = course.claim
     group = math.lcm(course.group, claim.step)
-    furthest, failure = -1, unsupported("induction: no attempt")
+    # Reason -> how far an attempt came that gave it, and where it ended.
+    failures: dict[str, tuple[int, int]] = {}
     # The first turns may still differ from the rest, for instance in registers not yet used.
     for low in range(2, 2 + TURNS):
         # At once; or split into groups and a rest, one induction for every rest.
@@ -234,10 +235,12 @@ def _all_lengths(prover: Prover[E], course: Course) -> list[Affine]:
             try:
                 return [shown for length in lengths for shown in _descend(prover, course, length)]
             except UndecidedError as error:
-                if prover.executed - began > furthest:
-                    furthest = prover.executed - began
-                    failure = unsupported(f"induction: {error}", prover.at)
-    raise failure
+                came = (prover.executed - began, prover.at)
+                known = failures.setdefault(str(error), came)
+                failures[str(error)] = max(known, came, key=lambda reached: reached[0])
+    first, *others = sorted(failures, key=lambda reason: -failures[reason][0])
+    also = f" (other attempts: {'; '.join(others)})" if others else ""
+    raise unsupported(f"induction: {first}{also}", failures[first][1])
 
 
 def _descend(prover: Prover[E], course: Course, length: Affine) -> list[Affine]:

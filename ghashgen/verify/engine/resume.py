@@ -35,9 +35,7 @@ def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
         name: replace(
             region,
             size=as_number(region.size),
-            cell=replace(region.cell, entry=out)
-            if isinstance(region.cell, Content)
-            else region.cell,
+            cell=region.cell.of(out) if isinstance(region.cell, Content) else region.cell,
         )
         for name, region in old.memory.regions.items()
     }
@@ -53,7 +51,7 @@ def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
     machine = Machine(old.terms, memory, map(changed, old.gpr), old.vec, map(changed, old.mask))
     machine.flags, machine.upper_dirty = old.flags, old.upper_dirty
     machine.red_zone = old.red_zone
-    memory.floor = lambda: floor_of(machine)
+    memory.floor = floor_of(machine)
     out.machine = machine
     out.numbers = {name: as_number(value) for name, value in entry.numbers.items()}
     return out
