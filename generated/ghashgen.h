@@ -133,6 +133,16 @@ void gcm128_avx512_winograd_clmul1_x32_wipe_decrypt(const void *ctx, uint8_t cou
 int gcm128_avx512_winograd_clmul1_x32_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
+/* gcm128_avx512_winograd_clmul1_x48: AES-128-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_BYTES 2800
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_ALIGN 1
+#define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_BEST_ALIGN 64
+void gcm128_avx512_winograd_clmul1_x48_init(void *ctx, const uint8_t *key);
+void gcm128_avx512_winograd_clmul1_x48_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_avx512_winograd_clmul1_x48_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_avx512_winograd_clmul1_x48_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_avx512_winograd_clmul1_x48_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+
 /* gcm128_avx_k_clmul1_x8: AES-128-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM128_AVX_K_CLMUL1_X8_CTX_BYTES 432
 #define GCM128_AVX_K_CLMUL1_X8_CTX_ALIGN 1
@@ -350,6 +360,16 @@ int gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint
 int gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm256_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+
+/* gcm256_avx512_winograd_clmul1_x48: AES-256-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_BYTES 2864
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_ALIGN 1
+#define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_BEST_ALIGN 64
+void gcm256_avx512_winograd_clmul1_x48_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_winograd_clmul1_x48_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_winograd_clmul1_x48_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x48_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x48_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 /* gcm256_avx_winograd_clmul1_x8: AES-256-GCM (SP 800-38D), 8 blocks per group; abi sysv; cpu aesni avx pclmulqdq */
 #define GCM256_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES 624
