@@ -21,10 +21,9 @@ the lanes of one register: S, C_1, …, C_m, the lengths. Sums are swapped to th
 while they are in several lanes: then E_K(J_0) is added with the last of them, in one operation.
 
 What counts is how many vector operations wait, and how long, since calls overlap as far as the
-schedulers have room for them: on a Zen 5 an operation behind the cipher costs a cycle, one that is
-ready at once a quarter. So all registers go through a round together, and each has no more behind
-the cipher than it must. Where the cipher, too, has a register that begins before its text, it
-writes one that crosses a page where the text does not, and then costs 5 to 15 cycles.
+schedulers have room for them: an operation behind the cipher holds a place there long, one that is
+ready at once does not. So all registers go through a round together, and each has no more behind
+the cipher than it must.
 """
 
 from collections.abc import Mapping, Sequence
