@@ -114,7 +114,7 @@ def test_the_second_line_is_asked_in_few_places() -> None:
     outside = {
         "verify/engine/plans.py",
         "verify/gcm/crypt.py",
-        "verify/gcm/message.py",
+        "verify/gcm/phases.py",
         "verify/gcm/pieces.py",
         "verify/hash/operations.py",
         "verify/prove.py",

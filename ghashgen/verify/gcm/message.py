@@ -1,44 +1,27 @@
-"""What seal and open have in common: what is kept between phases, what is compared, and the plan.
+"""What seal and open have in common: what is kept between phases, and what is compared.
 
-What a message is, and what its values are called, is in `named`.
+What a message is, and what its values are called, is in `named`; in which order its lengths are
+proved, in `phases`.
 """
 
-import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.kinds import NUMBER_LETTER
-from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
-from ghashgen.verify.core.values import (
-    Affine,
-    Number,
-    UndecidedError,
-    Value,
-)
-from ghashgen.verify.engine.behind import Behind, run_numbers
+from ghashgen.verify.core.values import UndecidedError, Value
 from ghashgen.verify.engine.cut import least, stored
-from ghashgen.verify.engine.family import Buffer, Cell, Kept, Numbers, Parameter
-from ghashgen.verify.engine.induction import Course, each, join, prove_longer
-from ghashgen.verify.engine.plans import Shown
-from ghashgen.verify.engine.prover import Prover, as_key
-from ghashgen.verify.gcm.counter import IV_BYTES
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Encrypt
+from ghashgen.verify.engine.family import Kept
+from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.named import (
-    BEFORE,
-    DONE,
-    EVERY,
     GREATEST,
-    GREATEST_OTHER,
     IV_ALONE,
     LEAST,
     LETTERS,
     PARTIALS,
     REFUSED,
-    SAMPLE,
     MessageEntry,
     Named,
     blocks_of,
@@ -47,40 +30,9 @@ from ghashgen.verify.gcm.named import (
 from ghashgen.verify.gcm.table import AAD, COUNTER, IV, MASK, NONCE, TEXT
 from ghashgen.verify.hash.absorbing import absorbed
 from ghashgen.verify.hash.entry import HashEntry
-from ghashgen.verify.hash.naming import BLOCK, PARTIAL
+from ghashgen.verify.hash.naming import BLOCK
 from ghashgen.verify.x86_64.flow import VECTOR
-from ghashgen.verify.x86_64.memory import STACK, Access
-
-OTHER_IVS = (2 * BLOCK_BYTES, 3 * BLOCK_BYTES, 4 * BLOCK_BYTES)
-"""Bytes of IVs that have not 96 bits, behind which text and AAD are proved: the first that is not
-the length of one of these too, since equal totals cannot be told apart."""
-
-_TEXT = Claim(1, GREATEST_TEXT, "length")
-
-
-class TextCourse(Course):
-    """An induction over the text, behind some AAD."""
-
-    def numbers(self, value: Number) -> Numbers:
-        """Return all numbers where the text has a length."""
-        before = next(length for length in BEFORE if length != value)
-        return _behind_other_iv({**super().numbers(value), "aad_length": before})
-
-
-class AadCourse(Course):
-    """An induction over the AAD."""
-
-    def numbers(self, value: Number) -> Numbers:
-        """Return all numbers where the AAD has a length."""
-        return _behind_other_iv(super().numbers(value))
-
-
-def _behind_other_iv(numbers: Numbers) -> Numbers:
-    """Return numbers with an IV of another length where none is said."""
-    if "iv_length" in numbers:
-        return numbers
-    others = numbers.values()
-    return {**numbers, "iv_length": next(n for n in OTHER_IVS if n not in others)}
+from ghashgen.verify.x86_64.memory import STACK
 
 
 class Message(Named):
@@ -302,164 +254,3 @@ class Message(Named):
                 Category.FUNCTION, "the block of lengths is not [8·aad_len]_64 ‖ [8·len]_64"
             )
         prover.compare(lane, self.tag_form(entry, form), "the tag")
-
-    # Plans.
-
-    def tags(self) -> Sequence[Numbers]:
-        """Return the lengths of tags that are proved one after another, or several at once."""
-        return ({},)
-
-    def tag_of(self, k: int) -> Numbers:
-        """Return the length of a tag for message k of the second line."""
-        return {}
-
-    def tags_refused(self) -> Sequence[Numbers]:
-        """Return those that are refused."""
-        return ()
-
-    def _every_length(
-        self, prover: Prover[HashEntry], lengths: Iterable[int] | None, parts: int
-    ) -> Shown:
-        """Prove it for every IV, AAD and text; what cannot be shown of all may be wrong for one.
-
-        Raises:
-            Refutation: of one message, if there is one that tells what is wrong.
-        """
-        if lengths is not None:
-            return self._chosen(prover, sorted(set(lengths)))
-        try:
-            behind = self._every_message(prover)
-        except Refutation as refutation:
-            if refutation.category is not Category.UNSUPPORTED:
-                raise
-            known = refutation.numbers
-            alone: Prover[HashEntry] = Prover(
-                prover.image, prover.statement, prover.function, cutting=False
-            )
-            for numbers in self._sample(prover, BLOCK_BYTES * self.gcm.blocks):
-                try:
-                    alone.prove({**numbers, **{k: n for k, n in known.items() if k in numbers}})
-                except Refutation as one:
-                    if one.category is not Category.UNSUPPORTED:
-                        raise one from None
-            raise
-        return Shown((("IV, AAD and text, every length of each", "induction"),), behind)
-
-    def _chosen(self, prover: Prover[HashEntry], lengths: Sequence[int]) -> Shown:
-        """Prove it for texts of some lengths; nothing is then claimed of other messages."""
-        for tag in self.tags():
-            course = TextCourse(_TEXT, 1, {**tag, "iv_length": IV_BYTES})
-            for length in lengths:
-                prover.prove(course.numbers(length))
-        words = f"{len(lengths)} chosen of text, an IV of 12 bytes, 16 or 32 of AAD"
-        return Shown(((words, "execution"),))
-
-    def _every_message(self, prover: Prover[HashEntry]) -> Behind:
-        """Prove it phase by phase, the last one first: what is before may then be any."""
-        first, *more = self.tags()
-        self._refusals(prover, first)
-        group = BLOCK_BYTES * self.gcm.blocks
-        executed = [*range(group + 2 * BLOCK_BYTES), 2 * group, 3 * group]
-        text = TextCourse(_TEXT, group, {**first, "iv_length": IV_BYTES})
-        any_text = self._course(prover, text, executed)
-        numbers = {"length": any_text}
-        any_aad = self._any_aad(prover, {**first, **numbers, "iv_length": IV_BYTES}, executed)
-        numbers["aad_length"] = any_aad
-        ivs = [
-            Course(Claim(1, GREATEST_OTHER, "iv_length"), BLOCK_BYTES, {**tag, **numbers})
-            for tag in (first, *more)
-        ]
-        try:
-            self._any_iv(prover, ivs)
-        except Refutation as refutation:
-            if refutation.category is not Category.UNSUPPORTED:
-                raise
-            # An IV of 96 bits has code of its own, beside that for all others.
-            self._course(prover, TextCourse(_TEXT, group, first), executed)
-            self._course(prover, self._of_aad({**first, "length": any_text}), executed)
-            self._any_iv(prover, ivs)
-        return run_numbers(prover, "message", self._sample(prover, group))
-
-    def _of_aad(self, others: Numbers) -> Course:
-        group = BLOCK_BYTES * self.gcm.blocks
-        return AadCourse(Claim(1, GREATEST_OTHER, "aad_length"), group, others)
-
-    def _any_aad(
-        self, prover: Prover[HashEntry], others: Numbers, executed: Iterable[int]
-    ) -> Affine:
-        """Prove it for any AAD; behind some IV there may be no state that this is proved from."""
-        course = self._of_aad(others)
-        for length in executed:
-            prover.prove(course.numbers(length))
-        shown = prove_longer(prover, course)
-        try:
-            return join(prover, course, shown)
-        except Refutation as refutation:
-            if refutation.category is not Category.UNSUPPORTED:
-                raise
-            return each(prover, course, shown)
-
-    def _any_iv(self, prover: Prover[HashEntry], courses: Iterable[Course]) -> None:
-        for course in courses:
-            for length in range(3 * BLOCK_BYTES):
-                if as_key(course.numbers(length)) not in prover.proved:
-                    prover.prove(course.numbers(length))
-            prove_longer(prover, course)
-
-    def _course(self, prover: Prover[HashEntry], course: Course, executed: Iterable[int]) -> Affine:
-        for length in executed:
-            prover.prove(course.numbers(length))
-        return join(prover, course, prove_longer(prover, course))
-
-    def _sample(self, prover: Prover[HashEntry], group: int) -> list[Numbers]:
-        """Return the messages of the second line: IVs of both kinds, AAD and text at random."""
-        drawn = random.Random(prover.function.symbol)
-        most = 2 * group + 2 * BLOCK_BYTES
-        out: list[Numbers] = []
-        for k in range(SAMPLE):
-            iv = IV_BYTES if k % 2 else drawn.randrange(1, 5 * BLOCK_BYTES)
-            lengths = {"aad_length": drawn.randrange(most), "length": drawn.randrange(most)}
-            out.append({**self.tag_of(k), "iv_length": iv, **lengths})
-        return out
-
-    def _refusals(self, prover: Prover[HashEntry], tag: Numbers) -> None:
-        """Prove that lengths are refused which the standard has no meaning for."""
-        anything: dict[str, Number] = {n: Affine(1, 0, 0, EVERY, n) for n in (*GREATEST, *tag)}
-        right: dict[str, Number] = {
-            number: Affine(1, 0, LEAST[number], most, number) for number, most in GREATEST.items()
-        }
-        prover.prove({**anything, "iv_length": 0})
-        for k, (number, most) in enumerate(GREATEST.items()):
-            before = dict(list(right.items())[:k])
-            prover.prove({**anything, **before, number: Affine(1, 0, most + 1, EVERY, number)})
-        for wrong in self.tags_refused():
-            prover.prove({**right, **wrong})
-
-
-class Seal(Message, Encrypt):
-    """seal: the text encrypted, and the tag."""
-
-    takes: ClassVar[tuple[str, ...]] = (
-        "table", "iv", "iv_length", "aad", "aad_length", "input", "length", "output", "tag",
-    )  # fmt: skip
-
-    def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
-        return {**super().every_parameter(), "tag": Buffer(Access.WRITE, BLOCK_BYTES)}
-
-    def every_cell(self) -> dict[str, Cell[HashEntry]]:
-        """Return what each buffer holds on entry."""
-        return {**super().every_cell(), "tag": lambda entry, index: None}
-
-    def _named(self, entry: HashEntry, lane: Lane) -> Lane:
-        if not isinstance(lane, Term) or not lane.deps & RAW:
-            return super()._named(entry, lane)
-        # In memory another buffer's may still be made of overlapping loads.
-        text = PARTIAL in self.naming.variables.of(lane)
-        return self._padded(entry, lane, ("memory", "register") if text else ("register",))
-
-    def check_message(self, prover: Prover[HashEntry], entry: MessageEntry) -> None:
-        """Compare the status, the text and the tag."""
-        prover.check_result(entry, DONE, "the status")
-        self.check_text(prover, entry)
-        self.check_tag(prover, entry)

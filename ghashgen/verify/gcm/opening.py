@@ -29,8 +29,8 @@ from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.comparing import PARAMETERS, TAG, TAGS, given, may_be, tells_apart
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Decrypt
-from ghashgen.verify.gcm.message import Message
 from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, GREATEST, MessageEntry, blocks_of
+from ghashgen.verify.gcm.phases import Phases
 from ghashgen.verify.gcm.table import GIVEN, MASK, RIGHT
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.abi import Abi
@@ -47,7 +47,7 @@ WHOLE, ALL = "the whole output", "length in all"
 """The output from its beginning, which is a buffer of its own, and its length."""
 
 
-class Open(Message, Decrypt):
+class Open(Phases, Decrypt):
     """open: the text decrypted if the tag is right, zeros if not."""
 
     takes: ClassVar[tuple[str, ...]] = (

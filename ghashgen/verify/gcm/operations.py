@@ -12,9 +12,9 @@ from ghashgen.verify.gcm.cipher import encrypted, expanded
 from ghashgen.verify.gcm.crypt import Decrypt, Encrypt
 from ghashgen.verify.gcm.ending import Finish, Verify
 from ghashgen.verify.gcm.meaning import GcmMeaning
-from ghashgen.verify.gcm.message import Seal
 from ghashgen.verify.gcm.more import DecryptMore, EncryptMore
 from ghashgen.verify.gcm.opening import Open
+from ghashgen.verify.gcm.sealing import Seal
 from ghashgen.verify.gcm.starting import Start
 from ghashgen.verify.gcm.table import KEY_LETTER
 from ghashgen.verify.hash import operations as hashes
