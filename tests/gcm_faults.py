@@ -420,7 +420,7 @@ PLANTED = (
     _sealed(
         "no length of the IV",
         "IV of [0-9]+: out from",
-        r"seal: block 1 of the output depends on .*\(iv_length 1\)",
+        r"seal: the tag depends on .*\(iv_length 32\)",
         _no_length_of_the_iv,
     ),
     _sealed(

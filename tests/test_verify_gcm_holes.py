@@ -203,7 +203,7 @@ HOLES: dict[str, tuple[str, Callable[[str], str], Callable[[str], str], Category
     "an IV whose length is in the other half of its block": (
         "seal", replacing((IV_BITS, f"{IV_BITS}    vpslldq xmm3, xmm3, 8\n")),
         replacing((IV_BITS, f"{IV_BITS}    vpslldq xmm3, xmm3, 0\n")),
-        FUNCTION, "block 1 of the output",
+        FUNCTION, "the tag depends on",
     ),
     "a state that begins with ones": (
         "seal", replacing(("vpxor       xmm3, xmm3, xmm3\n    mov         r11, r8",
