@@ -7,8 +7,8 @@ are here): seal and open of 16 bytes to 16 KiB, with the same say, every set but
 - Eight registers a group. Four or six of sse, avx and avx2, and four or six of avx512, are slower
   with long messages and gain nothing with short ones.
 - Twelve of avx512 too, for long messages: eight states at two rounds a cycle take as long for a
-  round as a round takes, so that what delays one is lost; twelve leave slack. They take 3% fewer
-  cycles from 16 KiB on with keys of 128 bits, 4% to 8% with 256, and more at 1 KiB.
+  round as a round takes, so that what delays one is lost; twelve leave slack. They take fewer
+  cycles from 16 KiB on, most with keys of 256 bits, and no fewer at 1 KiB.
 - `winograd`, the scheme with the fewest carry-less products, which compete with AES: the fastest
   with long messages, and with one lane at every length but 16 bytes to seal.
 - `k`, the scheme with the shortest way from product to sum, which is what a message of few blocks

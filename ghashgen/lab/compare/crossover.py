@@ -12,18 +12,22 @@ HELPED = 1.05
 
 SAYS = (
     "Crossover: the shortest message measured from which on, at every longer one too, threads were "
-    "faster by 5% or more. At the length before it they were not, so the true one lies between."
+    "faster by 5% or more. At the length before it they were not, so the true one lies between; "
+    "with ≤, that length has no figure, and it may be any before."
 )
 
 
-def crossover(ratios: Iterable[tuple[int, float | None]]) -> int | None:
-    """Return the least size from which on all ratios are `HELPED` or more; None without one."""
+def crossover(ratios: Iterable[tuple[int, float | None]]) -> tuple[int | None, bool]:
+    """Return the least size from which on all ratios are `HELPED` or more; None without one.
+
+    And whether it may be less, since the size before it has no ratio.
+    """
     found = None
     for size, ratio in sorted(ratios, reverse=True):
         if ratio is None or ratio < HELPED:
-            break
+            return found, ratio is None
         found = size
-    return found
+    return found, False
 
 
 def crossovers(record: Record, papers: Iterable[PaperRow]) -> Table:
@@ -31,11 +35,11 @@ def crossovers(record: Record, papers: Iterable[PaperRow]) -> Table:
     lines = []
     for row in record.rows:
         if row.figures and int(row.subject.split()[-1]) > 1:
-            at = crossover((f.size, f.ratio) for f in row.figures)
-            lines.append((row.group, row.label, *_cells(at), f"×{row.figures[-1].ratio or 0:.2f}"))
+            cell = _cell((f.size, f.ratio) for f in row.figures)
+            lines.append((row.group, row.label, cell, f"×{row.figures[-1].ratio or 0:.2f}"))
     for paper in papers:
-        at = crossover(paper.ratios.items())
-        lines.append(("the paper's", paper.label, *_cells(at), f"×{_last(paper):.2f}"))
+        cell = _cell(paper.ratios.items())
+        lines.append(("the paper's", paper.label, cell, f"×{_last(paper):.2f}"))
     columns = ("group", "way", ">crossover", ">× at the longest")
     return Table("crossover", columns, tuple(lines))
 
@@ -44,5 +48,8 @@ def _last(paper: PaperRow) -> float:
     return paper.ratios[max(paper.ratios)]
 
 
-def _cells(at: int | None) -> tuple[str]:
-    return (size_name(at) if at else "none",)
+def _cell(ratios: Iterable[tuple[int, float | None]]) -> str:
+    size, may_be_less = crossover(ratios)
+    if size is None:
+        return "not measured" if may_be_less else "none"
+    return f"≤ {size_name(size)}" if may_be_less else size_name(size)
