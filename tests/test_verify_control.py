@@ -8,7 +8,7 @@ import pickle
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -22,10 +22,12 @@ from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.attack import row_cases as cases
 from ghashgen.check.attack import row_child as native
 from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.x86_64.flags import CONDITIONS
-from ghashgen.verify.x86_64.machine import GPR_NAMES, RETURN
+from ghashgen.verify.x86_64.machine import GPR_NAMES
+from ghashgen.verify.x86_64.memory import is_return_address
 from ghashgen.verify.x86_64.rows.table import code_name, rows, step_of
 
 UNCHECKED: dict[str, str] = {}
@@ -104,12 +106,14 @@ def follow(data: bytes, state: cases.State, at: int) -> cases.Machine:
     raise AssertionError("the piece does not end")
 
 
-def as_number(value: object, at: int) -> object:
+def as_number(value: Value, at: int, after: Mapping[int, int]) -> object:
+    """Return what the CPU has there; `after` says what follows the instruction at an address."""
     if isinstance(value, Pointer):
         assert isinstance(value.offset, int)
-        if value.region == RETURN:
-            return value.offset
         return at + value.offset - cases.START
+    if is_return_address(value):
+        assert isinstance(value, Term)
+        return after[value.at]
     return value
 
 
@@ -117,9 +121,11 @@ def compare(name: str, data: bytes, state: cases.State, *after: object) -> list[
     at = after[-1]
     assert isinstance(at, int)
     m = follow(data, state, at)
+    slot = at - cases.START - native.BUFFER + native.SLOT
+    following = {int(i.ip): int(i.next_ip) for i in instructions(data, slot)}
     written = m.memory.written[cases.BUFFER]
     for k, (value, byte) in list(written.items()):
-        written[k] = (as_number(value, at), byte)  # type: ignore[assignment]
+        written[k] = (as_number(value, at, following), byte)  # type: ignore[assignment]
     found = cases.differences(m, state.memory, *after)  # type: ignore[arg-type]
     return [f"{name}: {difference}" for difference in found]
 

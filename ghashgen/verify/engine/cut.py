@@ -1,20 +1,24 @@
 """Cutting the data path: at a loop, forget all that depends on how the run arrived.
 
-What is kept at a cut is a whitelist (`_kept`), for registers, masks and every byte of memory alike:
-a number, a pointer, what the caller left, a function of the table alone, and what the meaning of
-the function names (`ghashgen.verify.engine.family.Kept`): for a hash, its accumulators and
-functions of input that is still to be absorbed. Each means the same however the run arrived.
+What is kept at a cut is a whitelist by kind of value and by place (`verify.engine.keeping`), and
+what the meaning of the function names (`verify.engine.family.Kept`): for a hash, its accumulators
+and functions of input that is still to be absorbed. Each means the same however the run arrived.
 Everything else is forgotten, the last partial block's bytes too, and of a flag only a known bit is
 kept. What is forgotten stays as secret as it was. From there on nothing depends on how the run
 arrived, so what was proved from an equal machine state holds again.
+
+A pointer into a buffer that is dealt with piece by piece counts from where the rest of the buffer
+begins, so it moves at a cut, in registers and on the stack (`move_pointers`). It can stand nowhere
+else: a pointer in any other place is forgotten.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
 
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import DATA, OPAQUE, RAW, Lane, Term, of_table, secret
+from ghashgen.verify.core.term import DATA, OPAQUE, RAW, Lane, Term, secret
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_number
 from ghashgen.verify.engine.family import Buffer, E, Entry, Kept, Meaning
+from ghashgen.verify.engine.keeping import NUMBERS, Place, kept, kind_of
 from ghashgen.verify.x86_64.flags import forgotten
 from ghashgen.verify.x86_64.flow import FLAGS, MASK, VECTOR, Flow
 from ghashgen.verify.x86_64.machine import RSP, Machine
@@ -26,6 +30,7 @@ Key = tuple[object, ...]
 
 STALE = "data from before a loop's cut"
 LEFT = "a register that no longer matters"
+MISPLACED = "an address or a length that stands in a buffer where a loop is cut"
 
 
 def live_lanes(entry: E, live: frozenset[int]) -> list[Term]:
@@ -165,44 +170,22 @@ def move_pointers(m: Machine, names: Container[str], amount: int) -> None:
         stack[offset] = (same.setdefault(id(value), moved(value)), k)
 
 
-def _kept(value: Value, renamed: Mapping[Term, Lane]) -> Value | None:
-    """Return what a value is after the cut, None if it means nothing there."""
-    if isinstance(value, int | Affine | Pointer):
-        offset = value.offset if isinstance(value, Pointer) else value
-        # What is known of two unknowns is said of what they were at the entry.
-        return None if isinstance(offset, Affine) and offset.sum is not None else value
-    if value in renamed:
-        return renamed[value]
-    return value if value.op == "caller" or of_table(value) else None
-
-
-def _advances(value: Value, moving: Container[str]) -> bool:
-    """Return whether an argument says another thing after each turn of a loop.
-
-    A length and the beginning of its buffer do: what is left of them is in registers.
-    """
-    if isinstance(value, Pointer):
-        return value.region in moving
-    return isinstance(value, int | Affine)
-
-
 def forget(entry: E, meaning: Meaning[E], flow: Flow, address: int, names: Kept) -> None:
-    """Keep what `_kept` permits, under the names that the meaning has given."""
+    """Keep what `keeping` permits, under the names that the meaning has given."""
+    meaning.terms.at = 0
+    _forget_registers(entry, meaning, flow, address, names)
+    _forget_memory(entry, meaning, names)
+
+
+def _forget_registers(entry: E, meaning: Meaning[E], flow: Flow, address: int, names: Kept) -> None:
     live, loaded = entry.live, flow.loaded.get(address, frozenset())
     m, terms = entry.machine, meaning.terms
-    terms.at = 0
     stale, left = terms.lost(STALE, True), terms.lost(LEFT, False)
     stale_number, left_number = terms.lost(STALE, True, 64), terms.lost(LEFT, False, 64)
-    moving = {
-        name
-        for name, parameter in meaning.parameters.items()
-        if isinstance(parameter, Buffer) and isinstance(parameter.size, str)
-    }
-
     for number in range(16):
         value = m.gpr[number]
-        kept = _kept(value, {}) if number in live or number == RSP else None
-        if kept is None:
+        alive = number in live or number == RSP
+        if not alive or kept(value, Place.REGISTER, {}) is None:
             # As of lanes below: another way here may have brought data.
             data = secret(value) or number in loaded
             m.gpr[number] = stale_number if data else left_number
@@ -210,7 +193,7 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, address: int, names: Kept)
         number = VECTOR + index
         out: list[Lane] = []
         for k, lane in enumerate(lanes):
-            after = _kept(lane, names.vectors) if number in live else None
+            after = kept(lane, Place.VECTOR, names.vectors) if number in live else None
             if after is None:
                 # One that the code writes anywhere may hold data on another way here.
                 written = number in (flow.upper_written if k else flow.written)
@@ -219,26 +202,45 @@ def forget(entry: E, meaning: Meaning[E], flow: Flow, address: int, names: Kept)
             out.append(after)
         m.vec[index] = tuple(out)
     for k, value in enumerate(m.mask):
-        kept = _kept(value, {}) if MASK + k in live else None
-        if kept is None:
+        if MASK + k not in live or kept(value, Place.MASK, {}) is None:
             m.mask[k] = stale_number if secret(value) else left_number
-        else:
-            m.mask[k] = kept
     m.flags = forgotten(m.flags, FLAGS in live)
+
+
+def _forget_memory(entry: E, meaning: Meaning[E], names: Kept) -> None:
+    m, terms = entry.machine, meaning.terms
+    stale, left = terms.lost(STALE, True), terms.lost(LEFT, False)
+    misplaced = terms.lost(MISPLACED, False)
+    moving = {
+        name
+        for name, parameter in meaning.parameters.items()
+        if isinstance(parameter, Buffer) and isinstance(parameter.size, str)
+    }
+
+    def after(value: Value, place: Place) -> Value:
+        found = kept(value, place, names.memory)
+        if found is None:
+            unplaced = place is Place.BUFFER and isinstance(value, Affine | Pointer)
+            return stale if secret(value) else misplaced if unplaced else left
+        # The beginning of a buffer, passed on the stack: what is left of it is in a register.
+        gone = isinstance(found, Pointer) and place is Place.ARGUMENT and found.region in moving
+        return left if gone else found
+
     for name, content in m.memory.written.items():
+        numbers = names.numbers.get(name, range(0))
         # Bytes of one stored value stay one object, and are judged once.
-        judged: dict[int, Value] = {}
+        judged: dict[tuple[int, Place], Value] = {}
         for offset, (value, k) in list(content.items()):
-            kept = judged.get(id(value))
-            if kept is None:
-                kept = _kept(value, names.memory)
-                if kept is None:
-                    kept = stale if secret(value) else left
-                judged[id(value)] = kept
-            if offset in entry.arguments and name == STACK and _advances(value, moving):
-                kept = left
-            if kept is not value:
-                content[offset] = (kept, k)
+            if offset in numbers and kind_of(value) in NUMBERS:
+                continue
+            place = Place.BUFFER if name != STACK else Place.FRAME
+            if place is Place.FRAME and offset in entry.arguments:
+                place = Place.ARGUMENT
+            key = (id(value), place)
+            if key not in judged:
+                judged[key] = after(value, place)
+            if judged[key] is not value:
+                content[offset] = (judged[key], k)
     for name, cell in names.buffers.items():
         content = m.memory.written[name]
         for k in range(CELL_BYTES):

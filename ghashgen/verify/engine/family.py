@@ -136,6 +136,8 @@ class Kept:
     """The first 16 bytes of buffers that are written; None: nothing that may be used."""
     lost: Mapping[str, range] = field(default_factory=dict)
     """Bytes of buffers whose content on entry means nothing from there on."""
+    numbers: Mapping[str, range] = field(default_factory=dict)
+    """Bytes of buffers where public numbers stand, with or without an unknown."""
     done: Mapping[str, int] = field(default_factory=dict)
     """How much of a length has been dealt with: buffers of that length begin so much later."""
     steady: Mapping[str, Mapping[Value, Value]] = field(default_factory=dict)

@@ -21,6 +21,7 @@ again at the return.
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -55,6 +56,7 @@ from ghashgen.verify.gcm.named import DONE, GREATEST, REFUSED, greatest
 from ghashgen.verify.gcm.stream import (
     MISPLACED,
     NUMBER_BYTES,
+    NUMBERS,
     PLACES,
     STREAM_BYTES,
     TEXT_BEGUN,
@@ -206,7 +208,10 @@ class Piece(Streamed, Update):
         if self.status(entry) != DONE or (entry.first and not self._begun_right(entry)):
             return None
         kept = self.behind_begun(entry, lanes)
-        if kept is None or not entry.first:
+        if kept is None:
+            return None
+        kept = replace(kept, numbers={"stream": NUMBERS})
+        if not entry.first:
             return kept
         entry.first = False
         memory = entry.machine.memory

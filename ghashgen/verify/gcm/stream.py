@@ -42,6 +42,9 @@ PLACES = {"aad_length": 64, "length": 72, "phase": 80}
 
 NUMBER_BYTES = 8
 
+NUMBERS = range(PLACES["aad_length"], PLACES["phase"] + NUMBER_BYTES)
+"""The bytes that they take."""
+
 MASK_CELL = 2
 """Which 16 bytes are E_K(J_0); the first are X."""
 

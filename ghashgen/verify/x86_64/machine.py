@@ -23,9 +23,6 @@ GPR_NAMES = (
 )  # fmt: skip
 RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI = range(8)
 
-RETURN = "return address"
-"""The region of what a call pushes: an offset is a place in the code, END the caller's."""
-
 END = -1
 """The next address after the return to the caller."""
 

@@ -33,6 +33,15 @@ STACK, RETURN_BYTES = "stack", 8
 
 RELEASED = "what was below the stack pointer"
 
+RETURN_ADDRESS = "a return address"
+"""What a CALL pushes: RET alone may consume it, and nothing may read it, then or later."""
+
+
+def is_return_address(value: Value) -> bool:
+    """Return whether a value is what a CALL pushed."""
+    return isinstance(value, Term) and value.op == "opaque" and value.args[0] == RETURN_ADDRESS
+
+
 Cell = Callable[[int], Lane | None]
 """The initial content of the 16 bytes at 16·index of a region, None where nothing is there."""
 
@@ -154,11 +163,12 @@ class Memory:
             if slot - size < offset < slot + RETURN_BYTES:
                 if store:
                     raise self._refute("store to a return address", self.terms.at)
-                raise Refutation(
-                    Category.ABI, "a return address is read: only RET may", at=self.terms.at
-                )
+                raise self._read_return()
         if self.page and offset < self.touched:
             self.touched = offset
+
+    def _read_return(self) -> Refutation:
+        return Refutation(Category.ABI, "a return address is read: only RET may", at=self.terms.at)
 
     def require_aligned(self, address: Value, align: int) -> None:
         """Check the alignment of an access that may touch nothing, as a masked one does.
@@ -222,6 +232,9 @@ class Memory:
                 return value
         groups: dict[int, tuple[Lane, list[int]]] = {}
         for k, (v, i) in enumerate(pieces):
+            if is_return_address(v):
+                # Of a call that is over: the slot still holds it.
+                raise self._read_return()
             if isinstance(v, Pointer | Affine):
                 raise unsupported("bytes of a pointer or a length loaded", self.terms.at)
             _, sources = groups.setdefault(id(v), (v, [-1] * 16))

@@ -7,7 +7,8 @@ from iced_x86 import Code, Instruction
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.x86_64.flags import CONDITIONS
-from ghashgen.verify.x86_64.machine import RETURN, RSP, Builder, Machine, Row, Step, row_of
+from ghashgen.verify.x86_64.machine import RSP, Builder, Machine, Row, Step, row_of
+from ghashgen.verify.x86_64.memory import RETURN_ADDRESS
 from ghashgen.verify.x86_64.rows.stack import grow, shrink
 
 COMPUTED = "a jump or call to an address that is computed: its target is no part of the proof"
@@ -39,7 +40,8 @@ def _call(i: Instruction) -> Step:
     target, following = int(i.near_branch_target), int(i.next_ip)
 
     def step(m: Machine) -> int:
-        grow(m, Pointer(RETURN, following))
+        # Where the code will lie is the linker's choice: no value here stands for its address.
+        grow(m, m.terms.lost(RETURN_ADDRESS, False, 64))
         slot = m.gpr[RSP]
         if not isinstance(slot, Pointer) or not isinstance(slot.offset, int):
             raise unsupported("a call at an unknown depth of the stack", m.terms.at)
