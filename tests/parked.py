@@ -16,7 +16,12 @@ from ghashgen.verify.gcm.spec import GcmSpec
 
 FOLDER = Path(__file__).with_name("asm_attack") / "parked"
 
-STATEMENTS: Mapping[str, str] = {"seal": "seal", "aad": "aad", "over_read": "seal"}
+STATEMENTS: Mapping[str, str] = {
+    "seal": "seal",
+    "aad": "aad",
+    "over_read": "seal",
+    "reloaded": "seal",
+}
 """Object -> the TOML file that states it, which is also the function that is wrong."""
 
 WRONG_FROM = 160

@@ -78,6 +78,7 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "return_by_jump": (ABI, "a return address is read"),
     "return_by_memory": (ABI, "an address that is computed"),
     "return_copied": (ABI, "a return address is read"),
+    "return_difference": (ABI, "a return address is read"),
     "return_minus_one": (ABI, "a return address is read"),
     "return_pushed": (ABI, "a return address is read"),
     "return_written": (MEMORY, "store to a return address"),
@@ -95,7 +96,7 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
 RUN_WRONG = (
     "address_as_number", "address_compared", "address_difference",
     "address_other_code", "address_truncated", "address_unrelocated", "function_indirect",
-    "return_minus_one",
+    "return_difference", "return_minus_one",
 )  # fmt: skip
 """Wrong wherever they are linked and loaded as position-independent programs are."""
 

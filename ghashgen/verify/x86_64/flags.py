@@ -30,7 +30,7 @@ from ghashgen.verify.x86_64.elf import SECTION
 class Why(StrEnum):
     """Why a flag is no known bit."""
 
-    CALLER = "a condition depends on what the caller left"
+    CALLER = "a condition depends on what the caller left, or on what a loop's cut forgot"
     UNDEFINED = "a condition on flags that no row defines"
     UNDECIDED = "a comparison that depends on the unknown"
     ADDRESS = "a condition that depends on where a buffer lies"

@@ -117,7 +117,9 @@ class Memory:
             raise self._refute(f"{kind} the absolute address {address:#x}", at)
         if isinstance(address, Term):
             if not secret(address):
-                raise self._refute(f"{kind} an address that the caller left in a register", at)
+                known = address.op != "opaque"
+                why = "the caller left in a register" if known else f"is {address.args[0]}"
+                raise self._refute(f"{kind} an address that {why}", at)
             raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
         if isinstance(address, Affine):
             raise self._refute(f"{kind} an address that is a length", at)

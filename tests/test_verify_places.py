@@ -1,0 +1,69 @@
+"""What survives a cut, by kind of value and by place: each sentence of docs/proof.md has an object.
+
+Each object breaks its sentence and is wrong when it is run; it is refused, and its repaired twin is
+proved. What of them lies in a caller's buffer, or among arguments on the stack, is in
+asm_attack/parked.
+"""
+
+import pytest
+from attacking import expected, hashed, proof, source
+from parked import STATEMENTS, assembled, stated
+
+from ghashgen.verify.core.refutation import Category
+from ghashgen.verify.engine.cut import MISPLACED
+from ghashgen.verify.engine.keeping import MAY_STAND, Kind
+from ghashgen.verify.prove import prove_object
+
+FUNCTION, UNSUPPORTED, MEMORY, ABI = (
+    Category.FUNCTION, Category.UNSUPPORTED, Category.MEMORY, Category.ABI,
+)  # fmt: skip
+
+DATA = bytes((29 * k + 3) & 0xFF for k in range(1024))
+
+# kind -> (object, lengths at which it is wrong, category, words of the refutation)
+BROKEN = {
+    Kind.CONSTANT: ("place_constant", (256, 512), UNSUPPORTED, "induction"),
+    Kind.LENGTH: ("place_length", (256, 512), UNSUPPORTED, "induction"),
+    Kind.ADDRESS: ("place_address", (192, 256), MEMORY, "64 before it"),
+    Kind.RETURN: ("place_return", (), ABI, "a return address is read"),
+    Kind.CALLER: ("place_caller", (), FUNCTION, "with what the caller left"),
+    Kind.TABLE: ("place_table", (80,), FUNCTION, "from before a loop's cut"),
+    Kind.OTHER: ("place_other", (128, 192), FUNCTION, "the state is wrong"),
+}
+
+
+def test_each_kind_has_an_object() -> None:
+    assert set(BROKEN) == set(MAY_STAND) == set(Kind)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_value_that_does_not_survive(kind: Kind) -> None:
+    name, wrong, category, words = BROKEN[kind]
+    for length in range(0, 600, 16):
+        assert hashed(source(name, False), DATA, length) == expected(DATA[:length]), length
+    for length in wrong:
+        assert hashed(source(name, True), DATA, length) != expected(DATA[:length]), length
+    assert proof(name, False, "update").refutation is None
+    refutation = proof(name, True, "update").refutation
+    assert refutation is not None
+    assert refutation.category is category, str(refutation)
+    assert words in str(refutation)
+
+
+ELSEWHERE = {
+    "seal": (MEMORY, MISPLACED),
+    "aad": (MEMORY, MISPLACED),
+    "over_read": (FUNCTION, "what a loop's cut forgot"),
+    "reloaded": (MEMORY, "no longer matters"),
+}
+"""An address in a buffer that the caller passed, and one among the arguments on the stack."""
+
+
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
+def test_an_address_where_no_cut_moves_it(name: str) -> None:
+    category, words = ELSEWHERE[name]
+    assert prove_object(assembled(name, False), stated(name)).refutation is None
+    refutation = prove_object(assembled(name, True), stated(name)).refutation
+    assert refutation is not None
+    assert refutation.category is category, str(refutation)
+    assert words in str(refutation)
