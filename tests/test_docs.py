@@ -267,6 +267,14 @@ def test_the_examples_of_the_interface_run(number: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("name", ["docs/why-k.md", "docs/why-opaque-sbox.md"])
+def test_the_mathematics_of_an_essay_holds(name: str) -> None:
+    """Its blocks are one program, whose own assertions are the test."""
+    program = "\n".join(blocks(name, "python"))
+    assert program.count("assert ") >= 2
+    exec(compile(program, name, "exec"), {})
+
+
 @pytest.mark.cpu(AS_FOUND)
 def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
     """README's C example, compiled with the checked-in header and run."""
