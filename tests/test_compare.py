@@ -187,8 +187,10 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_the_block_says_how_and_what_differs() -> None:
     text = block(STUDY, [RECORD])
-    assert text.startswith("### a core\n\na core, 3.00 GHz, sources abc. Independent calls of one")
-    assert "3 processes, up to 51 samples" in " ".join(text.split())
+    assert text.startswith(
+        "### a core\n\nMeasured on a core, 3.00 GHz, sources abc, in 3 processes"
+    )
+    assert "up to 51 samples: independent calls of one `update`." in " ".join(text.split())
     assert "| two | base | ref_ctmul64 | 16 | constant |" in text
     assert "Not measured: ref_branching: this CPU lacks courage." in text
     assert "- Everything." in text

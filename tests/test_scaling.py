@@ -109,7 +109,7 @@ def test_the_table_gives_two_figures_where_memory_may_bind() -> None:
 def test_the_document_says_that_it_is_a_model() -> None:
     study = studies()["kryptus"]
     text = block(study, [record(ONE, TWO)])
-    assert "A model, not measured" in " ".join(text.split())
+    assert "a model, not a measurement" in " ".join(text.split())
     assert "| code | a pool | 0.25 | 0% |" in text
     assert [s.name for s in studies().values() if s.derived] == ["kryptus"]
 
@@ -118,6 +118,6 @@ def test_the_verb_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_measured", lambda *arguments: record(ONE, TWO))
     said = CliRunner().invoke(command.COMMAND, ["kryptus"], catch_exceptions=False)
     assert "0.25\t0%" in said.output
-    assert "A model, not measured" in said.output
+    assert "a model, not a measurement" in said.output
     plain = CliRunner().invoke(command.COMMAND, ["kryptus", "--json"], catch_exceptions=False)
     assert '"64 threads"' in plain.output

@@ -11,9 +11,9 @@ HELPED = 1.05
 """The least speed-up that is one: less is noise (docs/comparisons.md)."""
 
 SAYS = (
-    "Crossover: the shortest message measured from which on, at every longer one too, threads were "
-    "faster by 5% or more. At the length before it they were not, so the true one lies between; "
-    "with ≤, that length has no figure, and it may be any before."
+    "Crossover: the shortest measured message from which on threads were always faster, by 5% or "
+    "more. The true crossover lies between it and the length measured before it. With ≤, that "
+    "length has no figure, so the crossover may be shorter."
 )
 
 

@@ -18,11 +18,11 @@ WIDTH = 100
 """Columns of the prose."""
 
 _MODES = {
-    "throughput": "Independent calls of one update",
-    "gcm": "Independent messages, each three updates: 12 bytes of AAD, the message, 16 of lengths",
-    "seal": "Independent messages, each encrypted whole, with {aad} bytes of AAD",
-    "threads": "Messages one after another, cycles of the wall clock from call to return",
-    "text": "Independent texts, each encrypted and hashed, without AAD, lengths and tag",
+    "throughput": "independent calls of one `update`",
+    "gcm": "independent messages of three updates each: 12 bytes of AAD, the message, its lengths",
+    "seal": "independent messages, each sealed in one call with {aad} bytes of AAD",
+    "threads": "messages one after another, timed by the wall clock from call to return",
+    "text": "independent texts, encrypted and hashed without AAD, lengths and tag",
 }
 
 
@@ -57,24 +57,12 @@ def _measured(study: Study, record: Record) -> Iterator[str]:
 def method(study: Study, record: Record) -> str:
     """Return what was measured, where and how, in sentences."""
     where = f"{record.machine}, {record.clock_ghz:.2f} GHz, sources {record.sources or 'unknown'}"
-    plural = "es" if record.processes > 1 else ""
-    figures = (
-        "A cell is core cycles per byte of the message (median over processes of their medians) "
-        "and ×, the time of the group's first row by this row's (taken in each process, median "
-        "over processes): above 1, this row is the faster. Spread: from the lowest first to the "
-        "highest third quartile of a process, by the median, at the worst size; ratio ±: how far "
-        "the ratio of a process was from the one shown, at the worst size. A ratio within 5% of 1 "
-        "is no difference."
-    )
-    core = "" if record.mode == "threads" else " on one core"
-    text = (
-        f"{where}. {_MODES[record.mode].format(aad=study.aad)}; all variants in turns in one "
-        f"process{core}, {record.processes} process{plural}, up to {record.samples} samples of "
-        f"each figure a process. {figures}"
-    )
+    mode = _MODES[record.mode].format(aad=study.aad)
+    runs = f"{record.processes} process{'es' if record.processes > 1 else ''}"
+    text = f"Measured on {where}, in {runs} of up to {record.samples} samples: {mode}."
     if not all(row.constant_time for row in record.rows):
-        text += " Time: whether the code is written so that its time depends on the length alone."
-    return f"{text} The paper's: {study.time_source}." if study.time_source else text
+        text += " Column time: whether the code's time depends on the length alone."
+    return f"{text} The paper's column: {study.time_source}." if study.time_source else text
 
 
 def _wrapped(text: str) -> str:

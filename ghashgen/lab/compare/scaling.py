@@ -39,12 +39,12 @@ FROM_MEMORY = 8 << 20
 """Bytes from which a message is taken to come from memory: more than a core's own caches hold."""
 
 SAYS = (
-    "A model, not measured: T(n, t) = s(n)/t + h·(t - 1) for n bytes in t threads, each on a core "
-    "of its own, s(n) being the time of one thread. h is fitted to the rows of two threads where "
-    "the second one helped; error: the worst difference of what is modelled there from what was "
-    "measured. A call takes as many of its threads as pay. × is the time of one thread by the "
-    "modelled; where a message comes from memory, the first figure is of memory that gives no more "
-    "than two threads were seen to take by any of the rows, the second of memory without a bound."
+    "This table is a model, not a measurement: T(n, t) = s(n)/t + h·(t - 1) for n bytes in t "
+    "threads, each on a core of its own, where s(n) is the time of one thread. h is fitted to the "
+    "rows of two threads where the second one helped; error is the worst difference there between "
+    "model and measurement. A call uses as many of its threads as pay. × is the time of one thread "
+    "divided by the modelled time. Where a message comes from memory there are two figures: for "
+    "memory as fast as two threads were seen to use it, and for memory without a limit."
 )
 
 

@@ -54,13 +54,14 @@ STUDY = Study(
         ),
     ),
     differs=(
-        "The paper's cycles are of a Core i5 650, two threads on one core, half of the time of "
-        "both; here one thread has the core. It says 2.8 of large buffers, which stands here at "
-        "16 KiB.",
-        "The paper has no figures of AES and GHASH apart. What stands for it is OpenSSL's counter "
-        "mode over the whole message and then its GHASH, beside OpenSSL's own stitched code, which "
-        "starts at 288 bytes and needs MOVBE and AVX; and each kernel here beside the one that "
-        "differs from it in the axis stitch alone: a group's AES, then its GHASH, in the order of "
-        "the program. A core that executes out of order overlaps part of that by itself.",
+        "The paper's cycles are for a Core i5 650 with two threads on one core, counted as half "
+        "the time of both. Here one thread has the core. The paper gives 2.8 cycles per byte "
+        "for large buffers; it stands here at 16 KiB.",
+        "The paper does not give AES and GHASH apart. Here OpenSSL's counter mode followed by "
+        "its GHASH takes that role, beside OpenSSL's own stitched code, which starts at 288 "
+        "bytes and needs MOVBE and AVX.",
+        "Each stitched kernel also stands beside its twin without stitching, which does the AES "
+        "of a group and then its GHASH. A core that executes out of order overlaps part of that "
+        "by itself.",
     ),
 )

@@ -51,10 +51,10 @@ STUDY = Study(
         _row("AES-GCM-256, 4th Gen Xeon", 13, 1.00, 1.02, 1.09, 1.26, 1.23, 1.38),
     ),
     differs=(
-        "The paper's ratios are of two versions of a library, which differ in more than the "
-        "multiplication: the new one also adds up lanes at the end (Figure 9), which kernels here "
-        "do not while they encrypt.",
-        "On the paper's machines one unit makes carry-less products of 512 bits and another does "
-        "AES rounds. Where a core's units do both, products cost time that AES would take.",
+        "The paper's ratios compare two versions of a library, which differ in more than the "
+        "multiplication. The new version also adds up lanes at the end (Figure 9), which the "
+        "kernels here do not do while they encrypt.",
+        "On the paper's machines one unit makes 512-bit carry-less products and another does "
+        "AES rounds. Where the same units do both, products take time from AES.",
     ),
 )

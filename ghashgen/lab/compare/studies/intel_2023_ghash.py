@@ -47,12 +47,12 @@ STUDY = Study(
         _row("AES-GCM-256, 4th Gen Xeon", 13, 1.00, 1.02, 1.09, 1.26, 1.23, 1.38),
     ),
     differs=(
-        "The paper's ratios are of whole AES-GCM encryption by a library, old version and new; "
-        "AES, which both share, is in them. Those measured here are of GHASH alone.",
-        "The paper's new version also adds up lanes at the end (Figure 9), which only wide "
-        "registers can: the rows that say so.",
-        "What is left after whole groups is one more group with one reduction, and an update of "
-        "one block takes a shorter way, alike in all variants of a group; the paper does not say "
+        "The paper's ratios are for whole AES-GCM encryption by two versions of a library, so "
+        "AES is in both. The ratios here are for GHASH alone.",
+        "The paper's new version also adds up lanes at the end (Figure 9). Only wide registers "
+        "allow that; the rows say which kernels do it.",
+        "In every kernel here, the blocks after the last whole group form one more group with "
+        "one reduction, and an update of one block takes a shorter path. The paper does not say "
         "what its library does there.",
     ),
 )

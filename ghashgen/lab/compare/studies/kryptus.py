@@ -142,16 +142,17 @@ STUDY = Study(
     bench=bench_threads,
     derived=(Derived(_crossovers, CROSSOVERS), Derived(scaling, SAYS)),
     differs=(
-        "The paper measures AES-GCM, by C of BearSSL, on four cores of a Core i7-10510U, each "
-        "figure five times; its ratios are of MiB/s by those of its serial version. Here GHASH "
-        "alone is measured, and AES-GCM with 13 bytes of AAD, on as many cores as the machine has: "
-        "rows of more threads than cores say what too large a pool costs.",
-        "C with integer products is of this project, of the method that BearSSL's br_ghash_ctmul64 "
-        "made popular.",
-        "Messages are cut however short; a pool as it comes leaves short ones to the caller "
-        "(docs/threads.md). Its crossover is what the kernel does in 500 ns, or the length where "
-        "that is less. Calls follow each other until the threads are awake, and then are measured; "
-        "those of a pool asleep sleep after each. Threads meet what a call before left in their "
-        "caches.",
+        "The paper measures AES-GCM with BearSSL's C on four cores of a Core i7-10510U, each "
+        "figure five times. Its ratios compare MiB/s with those of its serial version. Here "
+        "GHASH is measured alone, and AES-GCM with 13 bytes of AAD, on as many cores as the "
+        "machine has. Rows with more threads than cores show what too large a pool costs.",
+        "The C with integer products is this project's. It uses the method that BearSSL's "
+        "br_ghash_ctmul64 made popular.",
+        "Here every message is divided, however short; a pool with its defaults leaves short ones "
+        "to the caller (docs/threads.md). The pool's crossover is set to what the kernel hashes in "
+        "500 ns, or to the length of the message if that is less.",
+        "Calls repeat until the threads are awake, and then the measurement starts. For a "
+        "sleeping pool, the threads go to sleep after each call. Threads find in their caches "
+        "what the call before left there.",
     ),
 )

@@ -46,13 +46,15 @@ STUDY = Study(
         ),
     ),
     differs=(
-        "The paper states one time for each, and neither the size of a message nor, for these "
-        "times, the processor. Of its kernels it prints the products of one, which it calls "
-        "Karatsuba and which has the four products of school book; Karatsuba here has three.",
+        "The paper gives one time for each variant. It does not give the size of the message "
+        "or, for these times, the processor.",
+        "The paper prints the products of one kernel only. It calls that kernel Karatsuba, but "
+        "it makes the four products of schoolbook. Karatsuba here makes three.",
         "The kernels here keep H·x^−1 in their table (papers/intel-2010), and Karatsuba also "
-        "B0 + B1; what the paper prints multiplies two operands without a table.",
-        "The C that was measured is not printed there. Algorithm 1, one bit a step, is the plain "
-        "reading of C without lookup tables; the first row is the faster of its two forms, because "
-        "branches on random bits are mispredicted, and is what ratios refer to.",
+        "keeps B0 + B1. The paper's kernel multiplies two operands without a table.",
+        "The paper does not print the C that it measured. Algorithm 1, one bit a step, is the "
+        "plain reading of C without lookup tables. It was measured in two forms; the first row "
+        "is the faster one, and the other ratios refer to it. The other form is slower because "
+        "branches on random bits are mispredicted.",
     ),
 )

@@ -42,10 +42,10 @@ STUDY = Study(
     time_source="papers/tls-aes-gcm-results, Table 2 and the text below it, cycles a byte",
     time_unit="c/B",
     differs=(
-        "The paper's C takes 10 cycles a byte for GHASH by tables; the C here is this project's: "
-        "AES by four tables of 1 KiB, GHASH by one of 256 bytes.",
-        "The paper states one figure for each key, without the size of a message.",
-        "The paper's kernels reduce by shifts, and 32-nm cores are slower at products; the kernels "
-        "here are this project's own choice.",
+        "The paper's C takes 10 cycles a byte for GHASH by tables. The C here is this "
+        "project's: AES with four tables of 1 KiB, GHASH with one of 256 bytes.",
+        "The paper gives one figure per key size, without the size of a message.",
+        "The paper's kernels reduce by shifts, and its 32-nm cores are slower at products. The "
+        "kernels here are this project's choice.",
     ),
 )
