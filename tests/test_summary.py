@@ -171,17 +171,17 @@ def measured(*figures: tuple[str, str, int, float]) -> Results:
 def test_speed_is_not_invented(clone: Path) -> None:
     shutil.rmtree(clone / FOLDER)
     assert gather(clone).records == ()
-    assert "Speed: not measured yet: `ghashgen bench --record`." in blocks(gather(clone))[README]
+    assert "**Fast.** Not measured yet: `ghashgen bench --record`." in blocks(gather(clone))[README]
 
 
 def test_speed_comes_from_the_record_of_each_cpu(clone: Path) -> None:
     shutil.rmtree(clone / FOLDER)
-    both = (("k", "throughput", 16, 10.0), ("p", "throughput", 16, 15.0))
+    both = (("k", "throughput", 64, 10.0), ("p", "throughput", 64, 15.0))
     write_record(measured(*both), "amd-26-2-1", clone / FOLDER)
     write_record(measured(*both, ("k", "init", 0, 170.4)), "other", clone / FOLDER)
     pages = blocks(gather(clone))
-    assert pages[README].count("| 16 B | Zen 5 | `k` | 10.0 | 1.50 | p |") == 2
-    assert pages[RESULTS].count("| 16 | `k` | 10.0 | 4.0% | p | 1.50 |  |  |") == 2
+    assert pages[README].count("| GHASH | 64 B | Zen 5 | `k` | 10.0 | p | 1.50 |") == 2
+    assert pages[RESULTS].count("| 64 | `k` | 10.0 | 4.0% | p | 1.50 |  |  |") == 2
     assert pages[RESULTS].count("| `k` | 384 | 170 |") == 1
 
 
@@ -201,9 +201,9 @@ def test_a_twin_that_does_more_is_not_called_the_fastest_by_noise(clone: Path) -
     shutil.rmtree(clone / FOLDER)
     for cycles, shown in ((9.6, "k_x8"), (9.4, "k_x8_wipe_streams")):
         figures = (("k_x8", 10.0), ("k_x8_wipe_streams", cycles), ("other", 9.7), ("p", 15.0))
-        results = measured(*((name, "throughput", 16, found) for name, found in figures))
+        results = measured(*((name, "throughput", 64, found) for name, found in figures))
         write_record(results, "x", clone / FOLDER)
-        assert f"| 16 B | Zen 5 | `{shown}` |" in blocks(gather(clone))[README]
+        assert f"| GHASH | 64 B | Zen 5 | `{shown}` |" in blocks(gather(clone))[README]
 
 
 def test_aes_gcm_has_a_table_of_its_own(clone: Path) -> None:
@@ -223,16 +223,33 @@ def test_aes_gcm_has_a_table_of_its_own(clone: Path) -> None:
     assert "| 256 | 16 | `k` | 40.0 | 4.0% | p | 1.25 | 1.10 |  |  |" in page
     assert "| 256 | IMIX | `k` | 0.250/B | 4.0% | p | 2.00 |  |  |  |" in page
     assert "| `k` | 384 | 251 |" in page
-    # README shows keys of 128 bits.
-    assert "AES-128-GCM" in blocks(gather(clone))[README]
-    assert "| IMIX | Zen 5 |" not in blocks(gather(clone))[README]
-    keyed = {name: replace(subject, key=128) for name, subject in results.subjects.items()}
-    other = replace(results, subjects=keyed)
-    (clone / AES_GCM.folder / "x.json").unlink()
-    write_record(other, "x", clone / AES_GCM.folder)
-    short = blocks(gather(clone))[README]
-    assert "| 16 B | Zen 5 | `k` | 40.0 | 1.25 | p |" in short
-    assert "| IMIX | Zen 5 | `k` | 0.250/B | 2.00 | p |" in short
+
+
+def test_readme_shows_aes_gcm_under_keys_of_128_bits(clone: Path) -> None:
+    figures = (("k", "seal", 64, 40.0), ("p", "seal", 64, 50.0))
+    for key, shown in ((128, True), (256, False)):
+        shutil.rmtree(clone / FOLDER)
+        results = measured(*figures)
+        keyed = {name: replace(subject, key=key) for name, subject in results.subjects.items()}
+        write_record(replace(results, subjects=keyed), "x", clone / AES_GCM.folder)
+        page = blocks(gather(clone))[README]
+        assert ("| AES-GCM | 64 B | Zen 5 | `k` | 40.0 | p | 1.25 |" in page) is shown
+        # The range covers both.
+        assert "1.25 to 1.25 for AES-GCM on Zen 5 (64 B to 64 B)" in " ".join(page.split())
+
+
+def test_readme_says_where_its_claim_of_speed_ends(clone: Path) -> None:
+    shutil.rmtree(clone / FOLDER)
+    figures = [
+        *(("k", "throughput", 16, 10.0), ("p", "throughput", 16, 20.0)),
+        *(("k", "throughput", 64, 10.0), ("p", "throughput", 64, 9.0)),
+        *(("k", "latency", 16, 10.0), ("p", "latency", 16, 12.0)),
+        *(("k", "latency", 64, 10.0), ("p", "latency", 64, 8.0)),
+    ]
+    write_record(measured(*figures), "x", clone / FOLDER)
+    page = " ".join(blocks(gather(clone))[README].split())
+    assert "0.90 to 2.00 for GHASH on Zen 5 (16 B to 64 B)" in page
+    assert "the multiple falls to 0.80 on Zen 5 (at 64 B)" in page
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:

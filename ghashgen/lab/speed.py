@@ -1,4 +1,4 @@
-"""What README and docs/results.md say of speed: text and tables, from the records of each CPU."""
+"""What docs/results.md says of speed: text and tables, from the records of each CPU."""
 
 from collections.abc import Iterable
 
@@ -8,41 +8,15 @@ from ghashgen.lab.standing import (
     LONG_COLUMNS,
     PIECES_COLUMNS,
     SETUP_COLUMNS,
-    SHORT_COLUMNS,
     gcm_rows,
     long_rows,
     markdown_table,
     pieces_rows,
     setup_rows,
-    short_gcm_rows,
-    short_rows,
     wrapped,
 )
 from ghashgen.records.goals import Book
 from ghashgen.records.records import METHOD, Record
-
-
-def short_speed(records: tuple[Record, ...]) -> str:
-    """Return README's table of speed."""
-    if not records:
-        return "Speed: not measured yet: `ghashgen bench --record`."
-    title = wrapped(
-        "Speed, back-to-back calls, in core cycles per call, or per byte (/B): the fastest kernel "
-        "(where it is within 5% of that, its twin with fewer options) beside the fastest other "
-        "library of the same run (above 1, the kernel is faster):"
-    )
-    return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_rows(records))}"
-
-
-def short_gcm_speed(records: tuple[Record, ...]) -> str:
-    """Return README's table of AES-GCM; nothing where nothing was measured."""
-    if not records:
-        return ""
-    title = wrapped(
-        "AES-128-GCM, messages sealed back to back, 12 bytes of AAD each; IMIX: 64, 594 and 1518 "
-        "bytes at 7 : 4 : 1:"
-    )
-    return f"{title}\n\n{markdown_table(SHORT_COLUMNS, short_gcm_rows(records))}"
 
 
 def speed_parts(record: Record) -> Iterable[str]:

@@ -19,17 +19,12 @@ from ghashgen.records.core import (
     TEXT,
     Cell,
     Results,
-    size_name,
 )
 from ghashgen.records.records import Record
 
 WIDTH = 100
 """Columns of prose."""
 
-SHOWN = (16, 64, 256, 1024, 1500, 16384)
-"""Message sizes of the short table, in bytes: one for each class of lengths, and a packet."""
-
-SHORT_COLUMNS = ("bytes", "CPU", "kernel", ">cycles", ">peer's time by the kernel's", "best peer")
 LONG_COLUMNS = (
     *(
         ">bytes",
@@ -82,18 +77,6 @@ def figure(cell: Cell) -> str:
     return f"{cell.per_byte:.3f}/B"
 
 
-def short_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
-    """Yield README's rows: size by size, every CPU that was measured."""
-    for size in SHOWN:
-        for record in records:
-            found = pair(record.results, size)
-            if found is not None:
-                kernel, peer = found.kernel, found.peer
-                times = f"{found.ratio:.2f}"
-                name = f"`{kernel.name}`"
-                yield size_name(size), record.title, name, figure(kernel), times, peer.name
-
-
 def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
     """Yield one CPU's rows: every size, with spread and the ratios of other ways to call."""
     results = record.results
@@ -110,17 +93,6 @@ def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
                 f"{found.ratio:.2f}",
                 *("" if other is None else f"{other.ratio:.2f}" for other in others),
             )
-
-
-def short_gcm_rows(records: Sequence[Record]) -> Iterator[tuple[str, ...]]:
-    """Yield README's rows of AES-GCM, sealed with a key of 128 bits, as `short_rows`."""
-    for mode, size in (*(("seal", size) for size in SHOWN), (IMIX, IMIX_BYTES)):
-        for record in records:
-            if (found := pair(record.results, size, mode, 128)) is not None:
-                kernel, peer = found.kernel, found.peer
-                name = "IMIX" if mode == IMIX else size_name(size)
-                times = f"{found.ratio:.2f}"
-                yield name, record.title, f"`{kernel.name}`", figure(kernel), times, peer.name
 
 
 def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
@@ -197,7 +169,6 @@ __all__ = [
     "LONG_COLUMNS",
     "PIECES_COLUMNS",
     "SETUP_COLUMNS",
-    "SHORT_COLUMNS",
     "Pair",
     "figure",
     "gcm_rows",
@@ -206,7 +177,5 @@ __all__ = [
     "pair",
     "pieces_rows",
     "setup_rows",
-    "short_gcm_rows",
-    "short_rows",
     "wrapped",
 ]

@@ -21,7 +21,8 @@ from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.contest import AES_GCM
-from ghashgen.lab.speed import gcm_parts, short_gcm_speed, short_speed, speed_parts
+from ghashgen.lab.front import adopt_claim, fast_claim, proved_claim, table
+from ghashgen.lab.speed import gcm_parts, speed_parts
 from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.goals import Book, load_goals
 from ghashgen.records.records import FOLDER, Record, load_records
@@ -213,16 +214,23 @@ def blocks(summary: Summary) -> dict[str, str]:
     """Return what stands between the markers of each page, without them, ending in a newline."""
     unrecorded = summary.proved.unrecorded if summary.proved else ()
     names = f", {', '.join(f'`{name}`' for name in unrecorded)}"
-    short = [
-        _proved_text(summary.proved, f", which {RESULTS} names"),
-        short_speed(summary.records),
-        short_gcm_speed(summary.messages),
-    ]
+    claims = (
+        proved_claim(
+            _proved_text(summary.proved, f", which {RESULTS} names"),
+            sum(part.code for part in summary.trusted),
+        ),
+        fast_claim(summary.records, summary.messages, summary.goals),
+        adopt_claim(
+            sum(shelf.kernels for shelf in summary.shelves),
+            (shelf.isa for shelf in summary.shelves),
+        ),
+    )
+    short = ["\n".join(claims), table(summary.records, summary.messages)]
     long = [
         "## Kernels",
         _kernels_table(summary.shelves),
         "## Theorems",
-        _proved_text(summary.proved, names),
+        wrapped(_proved_text(summary.proved, names)),
         _theorems_text(summary.families),
         _trusted_text(summary.trusted, summary.second),
         "## Instructions",
@@ -264,7 +272,7 @@ def _proved_text(proved: Proved | None, which: str) -> str:
     if proved.unrecorded:
         more = counted(len(proved.unrecorded), "more checked-in kernel")
         text += f" No proof is recorded yet of {more}{which}: `ghashgen prove --write`."
-    return wrapped(text)
+    return text
 
 
 def _theorems_text(families: tuple[Family, ...]) -> str:
