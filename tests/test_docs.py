@@ -127,17 +127,19 @@ def anchors(text: str) -> set[str]:
 
 
 def broken_links(text: str, folder: Path) -> list[str]:
-    found = []
-    for link in LINK.findall(text):
+    """Links to files that are not there, and to headings that no page has."""
+
+    def broken(link: str) -> bool:
         path, _, anchor = link.partition("#")
         page = folder / path
-        if link.startswith("https://"):
-            continue
-        if path and not page.exists():
-            found.append(link)
-        elif anchor and anchor not in anchors(page.read_text(encoding="utf-8") if path else text):
-            found.append(link)
-    return found
+        if not path:
+            return anchor not in anchors(text)
+        if not page.exists():
+            return True
+        return bool(anchor) and anchor not in anchors(page.read_text(encoding="utf-8"))
+
+    local = [link for link in LINK.findall(text) if not link.startswith("https://")]
+    return [link for link in local if broken(link)]
 
 
 def missing_paths(text: str) -> list[str]:
