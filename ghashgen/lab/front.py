@@ -47,14 +47,17 @@ def fast_claim(hashes: Sequence[Record], messages: Sequence[Record], goals: Book
     """Return the claim about speed: the ranges of every record, and where they end."""
     if not hashes and not messages:
         return NOT_MEASURED
-    found = [*_ranges(hashes, HASH), *_ranges(messages, MESSAGES)]
+    ranges = [*_ranges(hashes, HASH), *_ranges(messages, MESSAGES)]
     missed = [text for record in messages if (text := _goals(record, goals))]
-    limits = ["no other CPU was measured.", _chained(hashes), *missed]
+    limits = [
+        "each figure takes our fastest kernel for that length, and no other CPU was measured.",
+        _chained(hashes),
+        *missed,
+    ]
     return _item(
-        "**Fast.** In back-to-back calls, our fastest kernel for each length runs at this multiple "
-        f"of the fastest other library's speed: {'; '.join(found)}. *Limit:* "
-        f"{' '.join(text for text in limits if text)} See [all results](docs/results.md) and "
-        "[the method](docs/bench.md)."
+        "**Fast.** Beside the fastest other library at each message length, back-to-back calls run "
+        f"{_and(ranges)} times as fast. *Limit:* {' '.join(text for text in limits if text)} See "
+        "[all results](docs/results.md) and [the method](docs/bench.md)."
     )
 
 
@@ -105,8 +108,8 @@ def _ranges(records: Sequence[Record], side: Side) -> Iterator[str]:
             ratios = [both.ratio for _, both in found]
             sizes = [size for size, _ in found]
             yield (
-                f"{min(ratios):.2f} to {max(ratios):.2f} for {side.title} on {record.title} "
-                f"({size_name(min(sizes))} to {size_name(max(sizes))})"
+                f"{min(ratios):.2f} to {max(ratios):.2f} ({side.title} on {record.title}, "
+                f"{size_name(min(sizes))} to {size_name(max(sizes))})"
             )
 
 
@@ -119,7 +122,7 @@ def _chained(records: Sequence[Record]) -> str:
             found.append(f"{least.ratio:.2f} on {record.title} (at {size_name(size)})")
     if not found:
         return ""
-    return f"Where each GHASH call waits for the one before, the multiple falls to {_and(found)}."
+    return f"If each GHASH call waits for the one before, the factor falls to {_and(found)}."
 
 
 def _goals(record: Record, book: Book) -> str:
