@@ -67,12 +67,19 @@ def test_wrong_at_some_lengths(name: str) -> None:
 
 
 def test_a_byte_beside_what_the_caller_left() -> None:
-    """It is refused for the register's other bits, not for a row that would not fit it."""
-    zeroed, merged = "movzx       r9d, byte [rdx]", "mov         r9b, [rdx]"
+    """The byte is known, whatever is beside it; what is beside it is refused where it is used."""
+    zeroed = "movzx       r9d, byte [rdx]\n    mov         [r8], r9b"
+    wide = "[r8], r9w"
+    merged = "mov         r9b, [rdx]\n    mov         [r8], r9b"
     text = source("tail_kept", False)
     assert text.count(zeroed) == 1
+    right = text.replace(zeroed, merged)
+    wrong = text.replace(zeroed, merged.replace("[r8], r9b", wide))
+    for length in range(15):
+        assert hashed(right, DATA, length) == expected(DATA[:length]), length
     spec = statement_of("update", length_multiple=1)
-    refutation = prove_object(assembled(text.replace(zeroed, merged)), spec, range(18)).refutation
+    assert prove_object(assembled(right), spec).refutation is None
+    refutation = prove_object(assembled(wrong), spec, range(15)).refutation
     assert refutation is not None
     assert refutation.category is FUNCTION
     assert "the state depends on a register that no longer matters" in str(refutation)

@@ -35,6 +35,14 @@ class Theorem:
     method: str
 
 
+_EXHAUSTED: dict[type[BaseException], str] = {
+    RecursionError: "its values are nested deeper than the prover can follow: unroll less",
+    MemoryError: "its values need more memory than there is here: unroll less, or prove it where "
+    "there is more",
+}
+"""What stops the prover, not the proof."""
+
+
 def covered(theorem: Theorem) -> str:
     """Return the lengths or exponents of a theorem in words."""
     return theorem.lengths if theorem.lengths[0] == "m" else f"lengths {theorem.lengths}"
@@ -157,6 +165,10 @@ def prove_image(image: Image, spec: Statement, lengths: Iterable[int] | None = N
             proofs.append(prove_function(image, spec, function, chosen))
         except Refutation as error:
             refutation = error
+        except (RecursionError, MemoryError) as error:
+            refutation = unsupported(_EXHAUSTED[type(error)])
+            refutation.symbol = function.symbol
+        if refutation is not None:
             break
     return Proof(
         spec.name,

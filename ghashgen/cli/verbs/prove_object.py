@@ -97,7 +97,8 @@ def COMMAND(
     if found is not None and not found.ok:
         raise GhashgenError(f"{obj} is wrong when run: {found.failures[0]}", "do not use it")
     if proof.refutation is not None:
-        raise GhashgenError(f"{obj} is not proved: {proof.refutation}", "do not use it")
+        advice = proof.refutation.category.advice
+        raise GhashgenError(f"{obj} is not proved: {proof.refutation}", advice)
 
 
 def _run(obj: Path, stated: KernelSpec, groups: Sequence[int], *, quiet: bool) -> Sampled:

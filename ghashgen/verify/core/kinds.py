@@ -76,6 +76,16 @@ def _either(terms: "Terms", term: Term) -> Form:
     raise NotPolynomialError(TWO_SECRETS, term.at)
 
 
+BESIDE = "beside"
+"""The kind of bits that are known, beside others of which nothing is: a byte of a register."""
+
+
+def _beside(terms: "Terms", term: Term) -> Form:
+    rest, _ = term.args
+    assert isinstance(rest, Term)
+    raise NotPolynomialError(str(rest.args[0]), term.at)
+
+
 def _left(terms: "Terms", term: Term) -> Form:
     raise NotPolynomialError(f"what the caller left in {term.args[0]}", term.at)
 
@@ -102,6 +112,7 @@ KINDS = (
         variables=lambda terms, term: frozenset({_name(term)}),
     ),
     Kind(OR, _either, lambda terms, *args: terms.either(*args)),
+    Kind(BESIDE, _beside, lambda terms, *args: terms.beside(*args)),
     Kind("caller", _left),
     Kind("opaque", _lost),
 )

@@ -15,17 +15,32 @@ if TYPE_CHECKING:
 
 
 class Category(StrEnum):
-    """Which of the theorems failed."""
+    """Which of the theorems failed, or why none was shown."""
 
     FUNCTION = "function"
     MEMORY = "memory"
     CONSTANT_TIME = "constant-time"
+    TIMING = "timing"
+    """A secret meets an instruction that is not on the list of those with data-independent timing.
+    The result may be right."""
     ABI = "abi"
     WIPE = "wipe"
     UNSUPPORTED = "unsupported"
     """Not shown wrong and not proved: no row for an instruction, a control flow not followed."""
     PROVER = "prover"
     """The prover's two lines disagree: a fault of its own, which tells nothing of the kernel."""
+
+    @property
+    def advice(self) -> str:
+        """Return what to do with an object that fails so."""
+        return _ADVICE.get(self, "do not use it")
+
+
+_ADVICE = {
+    Category.TIMING: "use an instruction of the list in its place",
+    Category.UNSUPPORTED: "nothing was shown wrong, nor proved",
+    Category.PROVER: "report it, with the object",
+}
 
 
 @dataclass(frozen=True)

@@ -119,10 +119,14 @@ def parts_first(
         yield top
 
 
+UNEQUAL = ("opaque", "beside")
+"""Kinds of term of which the same is no equal value: part of it, at least, may be anything."""
+
+
 def same_value(a: object, b: object) -> bool:
     """Return whether two lanes are certainly equal; an opaque value equals nothing, even itself."""
     if isinstance(a, Term):
-        return a is b and a.op != "opaque"
+        return a is b and a.op not in UNEQUAL
     return isinstance(a, int) and isinstance(b, int) and a == b
 
 

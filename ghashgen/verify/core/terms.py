@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply
-from ghashgen.verify.core.kinds import KINDS, OR, SIMPLE, TWO_SECRETS, as_lane, as_number
+from ghashgen.verify.core.kinds import BESIDE, KINDS, OR, SIMPLE, TWO_SECRETS, as_lane, as_number
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
@@ -140,6 +140,10 @@ class Terms:
         """Return `bits` bits of which only a reason is known, and whether a secret may be there."""
         return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)
 
+    def unsaid(self, reason: str, bits: int) -> Term:
+        """Return `bits` bits of a public number or address, of which nothing is known."""
+        return self._opaque(reason, self.at, (1 << bits) - 1, 0)
+
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
         """Return a value that was computed of the sources in a way that is not followed.
 
@@ -161,6 +165,8 @@ class Terms:
         """Return the opaque result of an operation that meets an opaque or a caller's value."""
         deps = deps_of(*lanes)
         for lane in lanes:
+            if isinstance(lane, Term) and lane.op == BESIDE:
+                lane = as_lane(lane.args[0])
             if isinstance(lane, Term) and lane.op == "opaque":
                 return self._opaque(str(lane.args[0]), lane.at, mask, deps)
             if isinstance(lane, Term) and lane.op == OR:
@@ -192,24 +198,40 @@ class Terms:
             return self._spoil("a sum", mask, a, b)
         return self._make("xor", (a, b), mask)
 
+    def beside(self, rest: Lane, known: Lane) -> Lane:
+        """Return the sum of two lanes that share no bit, the first of which may be anything.
+
+        What is known of the second can be had again, by itself.
+        """
+        if not (isinstance(rest, Term) and rest.deps & (OPAQUE | CALLER)):
+            return self.xor(rest, known)
+        if rest.mask & mask_of(known):
+            raise AssertionError("a part beside another that shares bits with it")
+        if rest.op != "opaque":
+            rest = self._spoil("part", rest.mask, rest)
+        return self._make(BESIDE, (rest, known), rest.mask | mask_of(known), OPAQUE)
+
     def moves(self, a: Lane, moves: Moves) -> Lane:
         """Return the linear map `moves` of a (`ghashgen.algebra.ops.forms.Moves`)."""
-        if isinstance(a, int):
-            return apply_moves(a, moves)
-        if len(moves) == 1 and moves[0][0] == 0 and not a.mask & ~moves[0][1]:
-            return a
-        mask = moved_mask(a.mask, moves)
-        if not mask:
-            return 0
-        if a.op == OR and len(moves) == 1:
-            # Bits of an OR are the ORs of these bits.
-            first, second = (self.moves(part, moves) for part in parts_of(a))
-            return self.either(first, second)
-        if a.op == "xor":
+        while True:
+            if isinstance(a, int):
+                return apply_moves(a, moves)
+            if len(moves) == 1 and moves[0][0] == 0 and not a.mask & ~moves[0][1]:
+                return a
+            mask = moved_mask(a.mask, moves)
+            if not mask:
+                return 0
+            if a.op == OR and len(moves) == 1:
+                # Bits of an OR are the ORs of these bits; no part of one is an OR itself.
+                first, second = (self.moves(part, moves) for part in parts_of(a))
+                return self.either(first, second)
             # Overlapping loads are taken apart again: of one part nothing is left.
-            left = [x for x in a.args if moved_mask(mask_of(as_lane(x)), moves)]
-            if len(left) == 1:
-                return self.moves(as_lane(left[0]), moves)
+            parts = a.args if a.op in ("xor", BESIDE) else ()
+            left = [x for x in map(as_lane, parts) if moved_mask(mask_of(x), moves)]
+            if len(left) != 1:
+                break
+            # No recursion here: sums nest as deep as code is long.
+            a = left[0]
         if a.deps & (OPAQUE | CALLER):
             return self._spoil("part", mask, a)
         return self._make("moves", (a, moves), mask)

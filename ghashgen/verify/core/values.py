@@ -138,6 +138,13 @@ def _times(a: Affine, k: int) -> Affine:
     return Affine(k * a.scale, k * a.offset, a.low, a.high, a.unknown)
 
 
+def times(a: Number, k: int) -> Number:
+    """Return a·k as integers."""
+    if isinstance(a, int):
+        return a * k
+    return _times(a, k) if k else 0
+
+
 def below(a: Number, bound: int) -> bool | None:
     """Return whether a < bound; None if that depends on the unknown."""
     if isinstance(a, int):

@@ -6,14 +6,15 @@ open flag remembers whether a secret may be in it, and a flag that an instructio
 what it was.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Term, secret
+from ghashgen.verify.core.term import CALLER, SECRET, Lane, Term, deps_of
 from ghashgen.verify.core.values import (
+    Affine,
     Number,
     Pointer,
     UndecidedError,
@@ -23,6 +24,8 @@ from ghashgen.verify.core.values import (
     bit,
     combined,
     equals,
+    signed,
+    times,
 )
 from ghashgen.verify.x86_64.elf import SECTION
 
@@ -111,10 +114,11 @@ def forgotten(flags: Flags, keep: bool) -> Flags:
 
 
 def _open(*values: Value) -> Open | None:
-    """Return what every flag is if a secret or a caller's value enters, else None."""
-    if any(isinstance(value, Term) for value in values):
-        return Open(Why.CALLER, any(secret(value) for value in values))
-    return None
+    """Return what every flag is if a secret, a caller's or an unknown value enters, else None."""
+    if not any(isinstance(value, Term) for value in values):
+        return None
+    known = deps_of(*values) & (SECRET | CALLER)
+    return Open(Why.CALLER if known else Why.UNDECIDED, bool(known & SECRET))
 
 
 def _decided(answer: bool | None) -> Flag:
@@ -161,7 +165,8 @@ def of_difference(a: Value, b: Value, bits: int, inside: Callable[[Pointer], boo
 def _of_total(a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags:
     """Return the flags of a + sign·b: CF says that it leaves the unsigned range, OF the signed."""
     if isinstance(a, Term) or isinstance(b, Term):
-        every = Open(Why.CALLER, secret(a) or secret(b))
+        every = _open(a, b)
+        assert every is not None
         if isinstance(a, Term) and b == 0:
             return replace(alike(every), zero=replace(every, value=a))
         return alike(every)
@@ -200,6 +205,39 @@ def _of_addresses(a: Value, b: Value, inside: Callable[[Pointer], bool]) -> Flag
         _decided(bit(difference, 63)),
         ADDRESS,
     )
+
+
+def of_product(a: Value, b: Value, bits: int) -> Flags:
+    """Return the flags of a·b in `bits` bits (SDM vol. 2A, IMUL): CF and OF say that it is wider.
+
+    ZF and SF are undefined, as AF and PF are.
+    """
+    rest = undefined(a, b)
+    product: Number | None = None
+    if isinstance(a, int | Affine) and isinstance(b, int):
+        first = as_signed(a, bits)
+        product = None if first is None else times(first, signed(b, bits))
+    wider = _open(a, b) or _outside(product, -1 << bits - 1, 1 << bits - 1)
+    return Flags(wider, rest, rest, wider, rest)
+
+
+def of_test(lanes: Sequence[Lane], others: Sequence[Lane]) -> Flags:
+    """Return the flags of PTEST (SDM vol. 2B): ZF says that `lanes` are 0, CF that `others` are.
+
+    OF, SF, AF and PF are cleared; of the last two no more is said than of every other operation.
+    """
+    return Flags(_zero(others), _zero(lanes), False, False, undefined(*lanes, *others))
+
+
+def _zero(lanes: Sequence[Lane]) -> Flag:
+    open_lanes = [lane for lane in lanes if isinstance(lane, Term)]
+    if any(isinstance(lane, int) and lane for lane in lanes):
+        return False
+    entered = _open(*open_lanes)
+    if entered is None:
+        return True
+    # It says so of one value, or of nothing that has a name here.
+    return replace(entered, value=open_lanes[0] if len(open_lanes) == 1 else None)
 
 
 def of_result(result: Value, bits: int, carry: Flag, overflow: Flag, *operands: Value) -> Flags:

@@ -273,8 +273,10 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
             m.gpr[index] = old & ~low | value & low
             return
         t, at = m.terms, m.terms.at
-        rest = t.keep(as_lane(old, at), M64 ^ low)
+        if isinstance(old, Affine | Pointer):
+            old = t.unsaid("the upper bits of a length or an address", 64)
+        rest = t.keep(old, M64 ^ low)
         # A sum with a block under a name has all bits that the block has.
-        m.gpr[index] = narrow(m, t.xor(rest, t.keep(as_lane(value, at), low)), 64)
+        m.gpr[index] = narrow(m, t.beside(rest, t.keep(as_lane(value, at), low)), 64)
 
     return merged

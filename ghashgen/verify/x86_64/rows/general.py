@@ -19,11 +19,15 @@ from ghashgen.verify.core.values import (
     UndecidedError,
     Value,
     add,
+    as_signed,
     bit,
     mask_number,
+    reduced,
     shift_left,
     shift_right,
+    signed,
     subtract,
+    times,
 )
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.flags import (
@@ -31,6 +35,7 @@ from ghashgen.verify.x86_64.flags import (
     Flag,
     Flags,
     of_difference,
+    of_product,
     of_result,
     of_sum,
     undefined,
@@ -231,16 +236,59 @@ def _move(bits: int, source_bits: int | None = None) -> Builder:
     return build
 
 
-def _movsxd(i: Instruction) -> Step:
-    read, write = ops.read_gpr(i, 1, 32), ops.write_gpr(i, 0, 64)
+def _move_signed(bits: int, source_bits: int) -> Builder:
+    """Build MOVSX and MOVSXD: the upper bits are copies of the source's sign."""
+    low, sign = (1 << source_bits) - 1, source_bits - 1
+    moves = ((0, low), *((k - sign, 1 << k) for k in range(source_bits, bits)))
 
-    def step(m: Machine) -> None:
-        a = read(m)
-        if not isinstance(a, int):
-            raise unsupported("a sign extension of what is no known number", m.terms.at)
-        write(m, a | (M64 ^ 0xFFFFFFFF) if a >> 31 else a)
+    def build(i: Instruction) -> Step:
+        read, write = ops.read_gpr(i, 1, source_bits), ops.write_gpr(i, 0, bits)
 
-    return step
+        def step(m: Machine) -> None:
+            a = read(m)
+            if isinstance(a, int | Term):
+                write(m, m.terms.moves(a, moves))
+                return
+            extended = as_signed(a, source_bits) if isinstance(a, Affine) else None
+            if extended is None:
+                raise UndecidedError("the sign of a length with an unknown, or of an address")
+            write(m, reduced(extended, bits))
+
+        return step
+
+    return build
+
+
+def _product(m: Machine, a: Value, b: Value, bits: int) -> Value:
+    """Return a·b modulo 2^bits; opaque where a secret enters."""
+    if isinstance(a, Term) or isinstance(b, Term):
+        if a == 0 or b == 0:
+            return 0
+        return m.terms.opaque("a product of secrets", a, b, mask=(1 << bits) - 1)
+    if isinstance(a, int):
+        a, b = b, a
+    if isinstance(a, int | Affine) and isinstance(b, int):
+        return reduced(times(a, signed(b, bits)), bits)
+    raise UndecidedError("a product of addresses, or of two lengths with an unknown")
+
+
+def _multiply(bits: int) -> Builder:
+    """Build IMUL of two operands, or of a source and an immediate (SDM vol. 2A)."""
+
+    def build(i: Instruction) -> Step:
+        # Without an immediate the first operand is a factor, too.
+        first = 1 if i.op_count == 3 else 0
+        read_a, read_b = ops.read_gpr(i, first, bits), ops.read_gpr(i, first + 1, bits)
+        write = ops.write_gpr(i, 0, bits)
+
+        def step(m: Machine) -> None:
+            a, b = read_a(m), read_b(m)
+            write(m, _product(m, a, b, bits))
+            m.flags = of_product(b, a, bits) if isinstance(a, int) else of_product(a, b, bits)
+
+        return step
+
+    return build
 
 
 def _swap_bytes(bits: int, op: int) -> Builder:
@@ -251,7 +299,8 @@ def _swap_bytes(bits: int, op: int) -> Builder:
         read, write = ops.read_gpr(i, op, bits), ops.write_gpr(i, 0, bits)
 
         def step(m: Machine) -> None:
-            lane: Lane = ops.as_lane(read(m), m.terms.at)
+            # Of a number with an unknown: its bits, and where each one is then.
+            lane: Lane = ops.to_vector(m, read(m))
             write(m, m.terms.moves(lane, moves))
 
         return step
@@ -360,7 +409,14 @@ def _rows() -> Iterator[Row]:
             )
     for condition in CONDITIONS:
         yield row_of(f"SET{condition.upper()}_RM8", _set(condition), "SETcc")
-    yield row_of("MOVSXD_R64_RM32", _movsxd, "MOVSX/MOVSXD")
+    yield row_of("MOVZX_R16_RM8", _move(16, 8), "MOVZX")
+    yield row_of("MOVSXD_R64_RM32", _move_signed(64, 32), "MOVSX/MOVSXD")
+    for bits, source in ((16, 8), (32, 8), (64, 8), (32, 16), (64, 16)):
+        yield row_of(f"MOVSX_R{bits}_RM{source}", _move_signed(bits, source), "MOVSX/MOVSXD")
+    for bits in (16, 32, 64):
+        r, rm = f"R{bits}", f"RM{bits}"
+        for form in (f"{r}_{rm}", f"{r}_{rm}_IMM8", f"{r}_{rm}_IMM{min(bits, 32)}"):
+            yield row_of(f"IMUL_{form}", _multiply(bits), "IMUL")
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())

@@ -10,8 +10,9 @@ from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.lanewise import lanewise
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.core.term import MASK64, MASK128, Term
+from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term
 from ghashgen.verify.x86_64 import operands as ops
+from ghashgen.verify.x86_64.flags import of_test
 from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of, vector_index
 from ghashgen.verify.x86_64.rows import lane as on
 
@@ -120,6 +121,47 @@ def build_count(shift: on.Shift, bits: int, lanes: int) -> Builder:
                 write(m, [t.opaque(reason, value, count) for value in values])
                 return
             write(m, [shift(t, a, min(count, 255), bits) for a in values])
+
+        return step
+
+    return build
+
+
+def _test(lanes: int) -> Builder:
+    """Build PTEST: ZF says whether DEST AND SRC is 0, CF whether NOT DEST AND SRC is."""
+
+    def build(i: Instruction) -> Step:
+        index, read = vector_index(i.op0_register), ops.read_lanes(i, 1, lanes)
+
+        def step(m: Machine) -> None:
+            t, pairs = m.terms, list(zip(m.vec[index][:lanes], read(m), strict=True))
+            # AND NOT of a register with itself is 0, whatever it holds.
+            same = ops.same_register(i, 0, 1)
+            others: list[Lane] = [0 if same else on.and_not(t, a, b, 0) for a, b in pairs]
+            m.flags = of_test([t.both(a, b) for a, b in pairs], others)
+
+        return step
+
+    return build
+
+
+SIGNS = tuple((-7 * k - 7, 1 << k) for k in range(16))
+"""The map from the top bits of 16 bytes to 16 bits."""
+
+
+def _byte_signs(lanes: int) -> Builder:
+    """Build PMOVMSKB: bit k is the top bit of byte k, what is above is zero (SDM vol. 2B)."""
+
+    def build(i: Instruction) -> Step:
+        index, write = vector_index(i.op1_register), ops.write_gpr(i, 0, 32)
+
+        def step(m: Machine) -> None:
+            t = m.terms
+            out: Lane = 0
+            for k, lane in enumerate(m.vec[index][:lanes]):
+                moves = tuple((16 * k + shift, keep << 16 * k) for shift, keep in SIGNS)
+                out = t.xor(out, t.moves(lane, moves))
+            write(m, out)
 
         return step
 
@@ -260,6 +302,12 @@ def _rows() -> Iterator[Row]:
             name = f"EVEX_VPROL{letter}_{r}_K1Z_{r}M{width}B{element}_IMM8"
             build = build_one(_by_immediate(on.rotate_left, element), lanes_of(name), element)
             yield row_of(name, build, "VPROL")
+
+    for prefix, r, memory, lanes in (
+        ("", "XMM", 128, 1), ("VEX_V", "XMM", 128, 1), ("VEX_V", "YMM", 256, 2),
+    ):  # fmt: skip
+        yield row_of(f"{prefix}PTEST_{r}_{r}M{memory}", _test(lanes), "PTEST")
+        yield row_of(f"{prefix}PMOVMSKB_R32_{r}", _byte_signs(lanes), "PMOVMSKB")
 
 
 def _bytes_shift(shift: on.Shift) -> on.One:
