@@ -1,6 +1,7 @@
 """What the functions of a GHASH or POLYVAL kernel mean, one operation a class."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -22,6 +23,7 @@ from ghashgen.verify.hash.entry import ADDEND, FACTOR, STATE, HashEntry, cells, 
 from ghashgen.verify.hash.exponents import EXPONENT_BITS, exponents
 from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
 from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
+from ghashgen.verify.hash.totals import any_total
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
 
@@ -219,6 +221,8 @@ class Update(Mul):
     number: ClassVar[str] = "length"
     """The parameter that says how long the message is."""
     cuts = True
+    any_total = False
+    """Whether a loop lets the length as it was passed be any with the same rest (`totals`)."""
 
     def work(self, entry: HashEntry) -> int:
         """Return the blocks of a group, or of the message if no loop is cut."""
@@ -264,7 +268,13 @@ class Update(Mul):
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the accumulators, and functions of the input ahead."""
-        return absorbed(entry, self.naming, lanes, self.number)
+        kept = absorbed(entry, self.naming, lanes, self.number)
+        if kept is None or not self.any_total:
+            return kept
+        group = BLOCK_BYTES * self.spec.blocks
+        return replace(
+            kept, steady={"length": any_total(entry, self.function, group, GREATEST_LENGTH)}
+        )
 
     def key(self, entry: HashEntry) -> object:
         """Return what has been absorbed before each state."""
@@ -290,8 +300,32 @@ class Update(Mul):
         """
         step, group = self.function.length_multiple, BLOCK_BYTES * self.spec.blocks
         executed = range(0, 2 * group + 2 * BLOCK_BYTES, step)
-        claim = Claim(step, GREATEST_LENGTH, "length")
-        return every_length(prover, Course(claim, group), executed, lengths)
+        course = Course(Claim(step, GREATEST_LENGTH, "length"), group)
+        try:
+            return every_length(prover, course, executed, lengths)
+        except Refutation as refutation:
+            if refutation.category is not Category.UNSUPPORTED or lengths is not None:
+                raise
+            return self._any_total(prover, course, executed, refutation)
+
+    def _any_total(
+        self, prover: Prover[HashEntry], course: Course, executed: range, before: Refutation
+    ) -> Shown:
+        """Prove it anew, with nothing but its rest known of the length behind a loop.
+
+        Raises:
+            Refutation: that is not shown either; it is what was said `before`.
+        """
+        again: Prover[HashEntry] = Prover(prover.image, prover.statement, prover.function)
+        assert isinstance(again.meaning, Update)
+        again.meaning.any_total = True
+        try:
+            return every_length(again, course, executed)
+        except Refutation:
+            raise before from None
+        finally:
+            prover.executed += again.executed
+            again.meaning.terms.clear()
 
 
 class Column(Update):

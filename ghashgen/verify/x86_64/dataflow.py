@@ -32,8 +32,8 @@ from ghashgen.verify.x86_64.machine import RSP, Machine, gpr_index
 from ghashgen.verify.x86_64.operands import address
 
 INSTEAD = {
-    "andps": "pand", "movapd": "movdqa", "movaps": "movdqa", "movupd": "movdqu",
-    "movups": "movdqu", "orps": "por", "xorpd": "pxor", "xorps": "pxor",
+    "andpd": "pand", "andps": "pand", "movapd": "movdqa", "movaps": "movdqa", "movupd": "movdqu",
+    "movups": "movdqu", "orpd": "por", "orps": "por", "xorpd": "pxor", "xorps": "pxor",
 }  # fmt: skip
 """Instructions of floating point that compilers write for integers: what does the same."""
 

@@ -9,7 +9,7 @@ What an object may consist of is a whitelist (`ghashgen.verify.x86_64.elf_kinds`
 """
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import Section as ElfSection
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import Symbol, SymbolTableSection
 
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.values import Pointer
@@ -28,6 +28,7 @@ from ghashgen.verify.x86_64.elf_kinds import (
     Relocation,
     check_file,
     check_tables,
+    entry_bytes_of,
     is_place,
     kind_of,
     replaceable,
@@ -63,6 +64,29 @@ class Section:
     """By the offset of the field."""
     unresolved: Mapping[int, str] = field(default_factory=dict)
     """Offsets of bytes that only a linker knows, and why."""
+    entry_bytes: int = 0
+    """Of mergeable constants: how long each entry is. Where it lies says nothing of the others."""
+
+    def entries(self) -> Iterator["Section"]:
+        """Yield what lies together wherever it is linked: the section, or each entry of it."""
+        if not self.entry_bytes:
+            yield self
+            return
+        align = min(self.align, self.entry_bytes)
+        for start in range(0, len(self.data), self.entry_bytes):
+            data = self.data[start : start + self.entry_bytes]
+            name = f"{self.name}+{start:#x}"
+            yield Section(name, self.address + start, data, self.kind, align)
+
+    def place(self, value: int, addend: int) -> tuple[str, int]:
+        """Return the section, or the entry, that a symbol's value is in, and the place from there.
+
+        A linker moves the symbol with its entry; what is added to it stays what it is.
+        """
+        if not self.entry_bytes:
+            return self.name, value + addend
+        start = value - value % self.entry_bytes
+        return f"{self.name}+{start:#x}", value + addend - start
 
     @property
     def region(self) -> str:
@@ -95,7 +119,7 @@ class Image:
         return None
 
     def named(self, name: str) -> Section:
-        """Return a section by its name."""
+        """Return a section, or an entry of one, by its name."""
         return next(section for section in self.sections if section.name == name)
 
     def symbol(self, name: str) -> int:
@@ -169,9 +193,17 @@ def _load(elf: ELFFile) -> Image:
             raise GhashgenError(
                 f"two lists of relocations of {target.name}", "assemble the file again"
             )
+        if target.entry_bytes:
+            raise GhashgenError(
+                f"relocations of {target.name}, whose constants may be merged",
+                "put constants that are addresses into .rodata",
+            )
         relocated.add(index)
         placed[index] = _relocate(elf, part, target, placed)
-    return Image(tuple(placed.values()), symbols, frozenset(called), features_of(elf))
+    sections = tuple(entry for section in placed.values() for entry in section.entries())
+    if len({section.name for section in sections}) < len(sections):
+        raise GhashgenError("a section with the name of an entry of another", "call it otherwise")
+    return Image(sections, symbols, frozenset(called), features_of(elf))
 
 
 def _place(elf: ELFFile) -> dict[int, Section]:
@@ -188,7 +220,10 @@ def _place(elf: ELFFile) -> dict[int, Section]:
         names.add(section.name)
         align = section["sh_addralign"]
         address = -(-address // max(align, 64)) * max(align, 64)
-        placed[index] = Section(section.name, address, _content(section), kind, max(align, 1))
+        entry_bytes = entry_bytes_of(section)
+        placed[index] = Section(
+            section.name, address, _content(section), kind, max(align, 1), entry_bytes=entry_bytes
+        )
         address += len(placed[index].data) + 4096
     return placed
 
@@ -200,6 +235,15 @@ def _content(section: ElfSection) -> bytes:
     if len(data) != section["sh_size"]:
         raise GhashgenError(f"section {section.name} is cut off", "assemble the file again")
     return data
+
+
+def _names_entry(symbol: Symbol, size: int) -> bool:
+    """Return whether a symbol stands at an entry of mergeable constants.
+
+    The symbol of their section does not: linkers add to it first, and then look for the entry.
+    """
+    kind, value = symbol["st_info"]["type"], symbol["st_value"]
+    return bool(symbol.name) and kind != "STT_SECTION" and value < size
 
 
 def _relocate(
@@ -233,8 +277,14 @@ def _relocate(
             why = why or "what only a linker completes"
             unresolved.update(dict.fromkeys(field_bytes, why))
             continue
+        if target.entry_bytes and not _names_entry(symbol, len(target.data)):
+            raise GhashgenError(
+                f"a relocation at {section.name}+{at:#x} to mergeable constants that names none",
+                "name the constant by a local symbol, or put it into .rodata",
+            )
         offset = symbol["st_value"] + relocation["r_addend"]
-        links[at] = Link(target.name, offset, kind is Relocation.BRANCH)
+        place = target.place(symbol["st_value"], relocation["r_addend"])
+        links[at] = Link(*place, kind is Relocation.BRANCH)
         value = target.address + offset - (section.address + at)
         if not -(1 << 31) <= value < 1 << 31:
             raise GhashgenError(f"a relocation at {section.name}+{at:#x} out of reach", "mend it")

@@ -19,12 +19,17 @@ from elftools.elf.sections import Section, Symbol, SymbolTableSection
 from ghashgen.support.errors import GhashgenError
 
 WRITE, ALLOC, EXEC, MERGE, STRINGS, INFO_LINK = 0x1, 0x2, 0x4, 0x10, 0x20, 0x40
+EXCLUDE = 0x80000000
+
+ADDRESS_TABLE = 0x6FFF4C03
+"""SHT_LLVM_ADDRSIG, where Clang says which symbols must keep addresses of their own. The proof
+no address; a linker may let equal functions be one, which then has the same bytes."""
 
 FLAG_NAMES = {
     WRITE: "WRITE", ALLOC: "ALLOC", EXEC: "EXECINSTR", MERGE: "MERGE", STRINGS: "STRINGS",
     INFO_LINK: "INFO_LINK", 0x80: "LINK_ORDER", 0x100: "OS_NONCONFORMING", 0x200: "GROUP",
     0x400: "TLS", 0x800: "COMPRESSED", 0x200000: "GNU_RETAIN", 0x10000000: "X86_64_LARGE",
-    0x80000000: "EXCLUDE",
+    EXCLUDE: "EXCLUDE",
 }  # fmt: skip
 """SHF_…, for messages."""
 
@@ -45,9 +50,10 @@ class Kind(Enum):
     NOT_LOADED = auto()
 
 
-SECTIONS: dict[tuple[str, int], Kind] = {
+SECTIONS: dict[tuple[str | int, int], Kind] = {
     ("SHT_PROGBITS", ALLOC | EXEC): Kind.CODE,
     ("SHT_PROGBITS", ALLOC): Kind.CONSTANTS,
+    ("SHT_PROGBITS", ALLOC | MERGE): Kind.CONSTANTS,
     ("SHT_PROGBITS", ALLOC | WRITE): Kind.UNUSED,
     ("SHT_NOBITS", ALLOC | WRITE): Kind.UNUSED,
     ("SHT_NOTE", ALLOC): Kind.UNUSED,
@@ -60,6 +66,7 @@ SECTIONS: dict[tuple[str, int], Kind] = {
     ("SHT_STRTAB", 0): Kind.NOT_LOADED,
     ("SHT_RELA", 0): Kind.NOT_LOADED,
     ("SHT_RELA", INFO_LINK): Kind.NOT_LOADED,
+    (ADDRESS_TABLE, EXCLUDE): Kind.NOT_LOADED,
 }
 """By type and flags, exactly: a flag that is not in the key is not understood with it."""
 
@@ -69,6 +76,7 @@ NAMES: dict[Kind, tuple[str, ...]] = {
     Kind.UNUSED: (".data", ".bss", ".note", ".eh_frame"),
     Kind.NOT_LOADED: (
         "", ".symtab", ".strtab", ".shstrtab", ".rela", ".comment", ".note", ".stab", ".stabstr",
+        ".llvm_addrsig",
     ),
 }  # fmt: skip
 """What sections are called, a point and more behind it: linkers go by names too. They run what is
@@ -79,6 +87,10 @@ DEBUG = ".debug_"
 
 UNWIND = ".eh_frame"
 """Read-only by its flags, but linkers rewrite it."""
+
+
+ENTRIES = (4, 8, 16, 32, 64)
+"""Bytes of mergeable constants."""
 
 
 class Relocation(Enum):
@@ -213,7 +225,7 @@ def kind_of(section: Section) -> Kind:
         words += [f"{rest:#x}"] if rest else []
         raise GhashgenError(
             f"section {name} of type {kind}, flags {' '.join(words) or 'none'}, is not understood",
-            "put code into .text and constants into .rodata, read-only and not mergeable",
+            "put code into .text and constants into .rodata, read-only",
         )
     if found is Kind.CONSTANTS and name == UNWIND:
         found = Kind.UNUSED
@@ -231,6 +243,25 @@ def kind_of(section: Section) -> Kind:
             "assemble the file again",
         )
     return found
+
+
+def entry_bytes_of(section: Section) -> int:
+    """Return how long the entries of mergeable constants are, 0 if they are not mergeable.
+
+    A linker may put each entry anywhere, as far as it is aligned, and let equal ones be one.
+
+    Raises:
+        GhashgenError: the section is not made of such entries.
+    """
+    if not section["sh_flags"] & MERGE or section["sh_type"] != "SHT_PROGBITS":
+        return 0
+    size = int(section["sh_entsize"])
+    if size not in ENTRIES or section["sh_size"] % size:
+        raise GhashgenError(
+            f"section {section.name}: mergeable constants of {size} bytes, in {section['sh_size']}",
+            "put constants into .rodata (gcc: -fno-merge-constants)",
+        )
+    return size
 
 
 def is_place(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> bool:

@@ -7,7 +7,7 @@ only what is linear over GF(2) has a meaning here, and the rest becomes opaque.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from iced_x86 import Instruction
+from iced_x86 import Instruction, OpKind
 
 from ghashgen.verify.core.moves import byte_moves
 from ghashgen.verify.core.refutation import unsupported
@@ -25,9 +25,7 @@ from ghashgen.verify.core.values import (
     reduced,
     shift_left,
     shift_right,
-    signed,
     subtract,
-    times,
 )
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.flags import (
@@ -35,7 +33,6 @@ from ghashgen.verify.x86_64.flags import (
     Flag,
     Flags,
     of_difference,
-    of_product,
     of_result,
     of_sum,
     undefined,
@@ -105,15 +102,32 @@ def _arithmetic(m: Machine, name: str, a: Value, b: Value, bits: int) -> tuple[V
     return result, of_result(result, bits, False, False, a, b)
 
 
+def _low_bits(a: Value, mask: Value) -> int | None:
+    """Return the bits of a length that a mask of low bits selects, None if they are not known.
+
+    The length may have more bits than the instruction reads.
+    """
+    if isinstance(a, Affine) and isinstance(mask, int) and not mask & mask + 1:
+        return None if a.scale % (mask + 1) else a.offset & mask
+    return None
+
+
 def _binary(name: str, bits: int, store: bool = True) -> Builder:
     def build(i: Instruction) -> Step:
         read_a, read_b = ops.read_gpr(i, 0, bits), ops.read_gpr(i, 1, bits)
         write = ops.write_gpr(i, 0, bits) if store else None
         same = ops.same_register(i, 0, 1)
+        narrow = name == "and" and bits < 64 and i.op_kind(0) == OpKind.REGISTER
+        whole = ops.read_gpr(i, 0, 64) if narrow else None
 
         def step(m: Machine) -> None:
             # XOR and SUB of a register with itself do not depend on what it holds.
-            a, b = (0, 0) if same and name in ("xor", "sub") else (read_a(m), read_b(m))
+            a: Value | None
+            a, b = (0, 0) if same and name in ("xor", "sub") else (None, read_b(m))
+            if whole is not None:
+                a = _low_bits(whole(m), b)
+            if a is None:
+                a = read_a(m)
             if name == "cmp":
                 # The flags are known of differences that no register could hold.
                 m.flags = of_difference(a, b, bits, m.memory.inside)
@@ -259,38 +273,6 @@ def _move_signed(bits: int, source_bits: int) -> Builder:
     return build
 
 
-def _product(m: Machine, a: Value, b: Value, bits: int) -> Value:
-    """Return a·b modulo 2^bits; opaque where a secret enters."""
-    if isinstance(a, Term) or isinstance(b, Term):
-        if a == 0 or b == 0:
-            return 0
-        return m.terms.opaque("a product of secrets", a, b, mask=(1 << bits) - 1)
-    if isinstance(a, int):
-        a, b = b, a
-    if isinstance(a, int | Affine) and isinstance(b, int):
-        return reduced(times(a, signed(b, bits)), bits)
-    raise UndecidedError("a product of addresses, or of two lengths with an unknown")
-
-
-def _multiply(bits: int) -> Builder:
-    """Build IMUL of two operands, or of a source and an immediate (SDM vol. 2A)."""
-
-    def build(i: Instruction) -> Step:
-        # Without an immediate the first operand is a factor, too.
-        first = 1 if i.op_count == 3 else 0
-        read_a, read_b = ops.read_gpr(i, first, bits), ops.read_gpr(i, first + 1, bits)
-        write = ops.write_gpr(i, 0, bits)
-
-        def step(m: Machine) -> None:
-            a, b = read_a(m), read_b(m)
-            write(m, _product(m, a, b, bits))
-            m.flags = of_product(b, a, bits) if isinstance(a, int) else of_product(a, b, bits)
-
-        return step
-
-    return build
-
-
 def _swap_bytes(bits: int, op: int) -> Builder:
     sources = tuple(bits // 8 - 1 - k if k < bits // 8 else -1 for k in range(16))
     moves = byte_moves(sources)
@@ -413,10 +395,6 @@ def _rows() -> Iterator[Row]:
     yield row_of("MOVSXD_R64_RM32", _move_signed(64, 32), "MOVSX/MOVSXD")
     for bits, source in ((16, 8), (32, 8), (64, 8), (32, 16), (64, 16)):
         yield row_of(f"MOVSX_R{bits}_RM{source}", _move_signed(bits, source), "MOVSX/MOVSXD")
-    for bits in (16, 32, 64):
-        r, rm = f"R{bits}", f"RM{bits}"
-        for form in (f"{r}_{rm}", f"{r}_{rm}_IMM8", f"{r}_{rm}_IMM{min(bits, 32)}"):
-            yield row_of(f"IMUL_{form}", _multiply(bits), "IMUL")
 
 
 ROWS: tuple[Row, ...] = tuple(_rows())

@@ -183,6 +183,9 @@ def arithmetic_of(bits: int, sign: int) -> Two:
             )
         if b == 0:
             return a
+        if sign > 0 and same_value(a, b):
+            # Twice a is a shift.
+            return shift_left(t, a, 1, bits)
         masks = [lane.mask if isinstance(lane, Term) else lane for lane in (a, b)]
         if sign > 0 and not masks[0] & masks[1]:
             return t.xor(a, b)

@@ -6,9 +6,9 @@ from iced_x86 import Code, Instruction
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.x86_64.machine import Row, Step
-from ghashgen.verify.x86_64.rows import aes, flow, general, move, stack, vector, wide
+from ghashgen.verify.x86_64.rows import aes, flow, general, move, product, stack, vector, wide
 
-MODULES = (general, stack, flow, vector, move, wide, aes)
+MODULES = (general, product, stack, flow, vector, move, wide, aes)
 
 
 @cache
