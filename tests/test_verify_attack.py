@@ -40,7 +40,7 @@ LENGTHS = {
         (0, 5, 69, 128, 133, 134, 196),
         (197, 261),
         FUNCTION,
-        "from before a loop's cut",
+        "the state is wrong (length 197)",
     ),
     "block_kept": (16, (0, 16, 128, 144), (192, 256), UNSUPPORTED, "induction"),
     "sign_of_length": (16, (0, 16, 128, 176), (192, 256, 1008), UNSUPPORTED, "induction"),

@@ -49,7 +49,8 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "section_excluded": (ELF, "flags ALLOC EXCLUDE"),
     "section_group": (ELF, "SHT_GROUP"),
     "section_linkonce": (ELF, "may treat it by its name"),
-    "section_merge": (ELF, "flags ALLOC MERGE"),
+    "section_merge": (MEMORY, r"of section .rodata.cst16\+0x0 that end 16 beyond it"),
+    "section_merge_wide": (MEMORY, r"of section .rodata.cst8\+0x0 that end 8 beyond it"),
     "section_note": (MEMORY, ".note.constants, which holds no constants"),
     "section_retained": (ELF, "flags ALLOC GNU_RETAIN"),
     "section_tls": (ELF, "flags WRITE ALLOC TLS"),
@@ -170,6 +171,8 @@ OTHERS = {
     "function_weak": ".globl attack_mul\nattack_mul: ret",
     "constant_preemptible": ".section .rodata\n.balign 16\n.globl fold_constant\n"
     "fold_constant: .quad 1, 2",
+    "section_merge": '.section .rodata.cst16, "aM", @progbits, 16\n.balign 16\n'
+    ".byte 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0\n.quad 1, 2",
     "section_group": '.section .rodata.group, "aG", @progbits, attack_constants, comdat\n'
     ".balign 16\n.quad 1, 2, 3, 4",
     "section_linkonce": '.section .gnu.linkonce.r.constants, "a", @progbits\n.balign 16\n'

@@ -55,10 +55,29 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
             lambda p, flag=flag: p.section(".rodata", flags=2 | flag), ELF, f"flags ALLOC {word}"
         )
         for word, flag in (
-            ("MERGE", MERGE), ("TLS", TLS), ("COMPRESSED", COMPRESSED), ("GROUP", GROUP),
+            ("TLS", TLS), ("COMPRESSED", COMPRESSED), ("GROUP", GROUP),
             ("EXCLUDE", EXCLUDE), ("0x1000", UNKNOWN),
         )
     },
+    "constants to be merged, of no size": (
+        lambda p: p.section(".rodata", flags=2 | MERGE), ELF, "mergeable constants of 0 bytes"
+    ),
+    "constants to be merged, and part of one": (
+        lambda p: p.section(".rodata", flags=2 | MERGE, entsize=64), ELF,
+        "mergeable constants of 64 bytes, in 32",
+    ),
+    "constants to be merged, of any size": (
+        lambda p: p.section(".rodata", flags=2 | MERGE, entsize=2), ELF,
+        "mergeable constants of 2 bytes",
+    ),
+    "strings to be merged": (
+        lambda p: p.section(".rodata", flags=2 | MERGE | 0x20, entsize=16), ELF,
+        "flags ALLOC MERGE STRINGS",
+    ),
+    "constants to be merged, by the symbol of their section": (
+        lambda p: p.section(".rodata", flags=2 | MERGE, entsize=16), ELF,
+        "to mergeable constants that names none",
+    ),
     "constants not allocated": (
         lambda p: p.section(".rodata", flags=0), ELF, "may treat it by its name"
     ),

@@ -22,6 +22,7 @@ from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.entry import ADDEND, FACTOR, STATE, HashEntry, cells, parameters
 from ghashgen.verify.hash.exponents import EXPONENT_BITS, exponents
 from ghashgen.verify.hash.naming import PARTIAL, Naming, block_name
+from ghashgen.verify.hash.otherwise import otherwise
 from ghashgen.verify.hash.power import EXECUTED, EXPONENTS, prove_power
 from ghashgen.verify.hash.totals import any_total
 from ghashgen.verify.x86_64.abi import Abi
@@ -304,28 +305,9 @@ class Update(Mul):
         try:
             return every_length(prover, course, executed, lengths)
         except Refutation as refutation:
-            if refutation.category is not Category.UNSUPPORTED or lengths is not None:
+            if lengths is not None:
                 raise
-            return self._any_total(prover, course, executed, refutation)
-
-    def _any_total(
-        self, prover: Prover[HashEntry], course: Course, executed: range, before: Refutation
-    ) -> Shown:
-        """Prove it anew, with nothing but its rest known of the length behind a loop.
-
-        Raises:
-            Refutation: that is not shown either; it is what was said `before`.
-        """
-        again: Prover[HashEntry] = Prover(prover.image, prover.statement, prover.function)
-        assert isinstance(again.meaning, Update)
-        again.meaning.any_total = True
-        try:
-            return every_length(again, course, executed)
-        except Refutation:
-            raise before from None
-        finally:
-            prover.executed += again.executed
-            again.meaning.terms.clear()
+            return otherwise(prover, course, executed, refutation)
 
 
 class Column(Update):

@@ -57,7 +57,7 @@ NOPS = frozenset(
 Intel SDM vol. 2A, 2.2.1 and vol. 2B, NOP; AMD APM vol. 3, 1.2.2, 1.2.4 and NOP: 66h twice is 66h,
 CS is ignored in 64-bit mode, and the operand of NOP is not accessed."""
 
-OPERAND_SIZE, REPNE, REP = 0x66, 0xF2, 0xF3
+OPERAND_SIZE, REPNE, REP, FS = 0x66, 0xF2, 0xF3, 0x64
 
 PREFIXES = frozenset({OPERAND_SIZE, REPNE, REP, 0x67, 0xF0, 0x26, 0x2E, 0x36, 0x3E, 0x64, 0x65})
 """The legacy prefixes of 64-bit mode (SDM vol. 2A, 2.1.1)."""
@@ -217,7 +217,8 @@ def _prefix(i: Instruction, code: bytes) -> str:
     if rest[0] in VEX_OR_EVEX:
         wanted = set()
     if len(legacy) != len(wanted) or set(legacy) != wanted:
-        return "a prefix that its opcode does not ask for"
+        protector = ", as of a stack protector: -fno-stack-protector" if FS in legacy else ""
+        return f"a prefix that its opcode does not ask for{protector}"
     flagged = (
         i.has_lock_prefix, i.has_rep_prefix, i.has_repe_prefix, i.has_repne_prefix,
         i.has_segment_prefix, i.has_xacquire_prefix, i.has_xrelease_prefix,

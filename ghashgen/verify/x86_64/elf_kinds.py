@@ -82,6 +82,13 @@ NAMES: dict[Kind, tuple[str, ...]] = {
 """What sections are called, a point and more behind it: linkers go by names too. They run what is
 in .ctors, and from what is in .gnu.lto_… they compile other code for the same functions."""
 
+FLAGS = {
+    ".gnu.lto_": "compile with -fno-lto",
+    ".init_array": "compile without --coverage and -fprofile-arcs, and without constructors",
+    ".group": "compile with -fno-inline, or make inline functions static",
+}
+"""How the names of sections begin that compilers write, and what keeps a compiler from it."""
+
 DEBUG = ".debug_"
 """How the names of sections for debuggers begin."""
 
@@ -223,9 +230,10 @@ def kind_of(section: Section) -> Kind:
         words = [word for flag, word in FLAG_NAMES.items() if flags & flag]
         rest = flags & ~sum(FLAG_NAMES)
         words += [f"{rest:#x}"] if rest else []
+        flag = next((flag for start, flag in FLAGS.items() if name.startswith(start)), "")
         raise GhashgenError(
             f"section {name} of type {kind}, flags {' '.join(words) or 'none'}, is not understood",
-            "put code into .text and constants into .rodata, read-only",
+            flag or "put code into .text and constants into .rodata, read-only",
         )
     if found is Kind.CONSTANTS and name == UNWIND:
         found = Kind.UNUSED

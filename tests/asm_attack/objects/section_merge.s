@@ -1,16 +1,18 @@
-# The linker shares and moves what a section of mergeable constants holds.
+# The linker shares and moves each of the mergeable constants by itself: what lies behind one is
+# another one.
     .include "mul.s.inc"
-    .ifdef FAULT
     .section .rodata.cst16, "aM", @progbits, 16
-    .else
-    .section .rodata
-    .endif
     .balign 16
     CONSTANTS
     .text
     .globl attack_mul
     .type attack_mul, @function
 attack_mul:
-    LOAD_CONSTANTS
+    movdqa      xmm1, reverse_bytes[rip]
+    .ifdef FAULT
+    movdqa      xmm2, reverse_bytes[rip + 16]
+    .else
+    movdqa      xmm2, fold_constant[rip]
+    .endif
     PRODUCT
     ret
