@@ -272,6 +272,26 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
         put((DECIDE, CHOSEN.format("cmovne"))), put((DECIDE, CHOSEN.format("cmove"))),
         FUNCTION, "the status of a tag that is right is wrong",
     ),
+    "the wrong one of two flags": (
+        put((DECIDE, "cmp rax, 0\n    sete al\n    movzx eax, al\n    ret\n")),
+        put((DECIDE, "cmp rax, 0\n    setne al\n    movzx eax, al\n    ret\n")),
+        FUNCTION, "the status of a tag that is right is wrong",
+    ),
+    "a flag in one byte of four": (
+        put((DECIDE, "cmp rax, 0\n    setne al\n    ret\n")),
+        put((DECIDE, "cmp rax, 0\n    setne al\n    movsx eax, al\n    ret\n")),
+        FUNCTION, "the status of a tag that is right is wrong",
+    ),
+    "15 bytes of 16, by VPTEST": (
+        put((FOUND, "vpslldq xmm0, xmm0, 9\n    vptest xmm0, xmm0\n"), (DECIDE, "je .right\n")),
+        put((FOUND, "vpslldq xmm0, xmm0, 8\n    vptest xmm0, xmm0\n"), (DECIDE, "je .right\n")),
+        FUNCTION, "a condition on some bits of the tag",
+    ),
+    "the carry of VPTEST": (
+        put((FOUND, "vptest xmm0, xmm0\n"), (DECIDE, "jb .right\n")),
+        put((FOUND, "vptest xmm0, xmm0\n"), (DECIDE, "setnz cl\n    movzx eax, cl\n    ret\n")),
+        FUNCTION, "nothing depends on whether the tag is right",
+    ),
     "12 bytes of a longer tag": (
         put((".tag_length:\n", LONGER.format("mov ecx, 12"))),
         put((".tag_length:\n", LONGER.format("mov rcx, rcx"))),

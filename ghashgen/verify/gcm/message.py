@@ -188,6 +188,7 @@ class Message(Named):
             entry.begun,
             entry.moved and "length" not in entry.held,
             entry.answer,
+            entry.unwritten,
             entry.tagged,
         )
 

@@ -78,6 +78,13 @@ FIRST = 2
 """The number of the first block of text, where the IV has 96 bits: inc32(1)."""
 
 
+TAG_FIRST = (
+    "the text is decrypted after the tag was found right, and is right for this message: the proof "
+    "follows only code that decrypts first, and clears the output if the tag differs"
+)
+"""Why an open of two passes is not proved."""
+
+
 @dataclass
 class MessageEntry(HashEntry):
     """An entry, and the lengths that it has been called with."""
@@ -92,6 +99,8 @@ class MessageEntry(HashEntry):
     """Whether some text lies behind a cut, so that N is not the number of the first block."""
     answer: bool | None = None
     """Whether the tag is right, once that is known."""
+    unwritten: bool = False
+    """Whether it is right, and nothing of the text had been written by then."""
     tagged: bool = False
     """Whether the tag has its name, and nothing else of the message is left."""
     either: bool = False

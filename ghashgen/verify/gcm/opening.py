@@ -29,7 +29,15 @@ from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.comparing import PARAMETERS, TAG, TAGS, given, may_be, tells_apart
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Decrypt
-from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, GREATEST, MessageEntry, blocks_of
+from ghashgen.verify.gcm.named import (
+    DIFFERS,
+    DONE,
+    EVERY,
+    GREATEST,
+    TAG_FIRST,
+    MessageEntry,
+    blocks_of,
+)
 from ghashgen.verify.gcm.phases import Phases
 from ghashgen.verify.gcm.table import GIVEN, MASK, RIGHT
 from ghashgen.verify.hash.entry import HashEntry
@@ -188,8 +196,11 @@ class Open(Phases, Decrypt):
         """Note whether the tag is right. If it is not, the output is written anew."""
         assert isinstance(entry, MessageEntry)
         entry.answer = zero
-        self.check_text(prover, entry)
         memory = entry.machine.memory
+        left = entry.numbers["length"]
+        entry.unwritten = zero and not memory.written[self.out] and left != 0
+        if not entry.unwritten:
+            self.check_text(prover, entry)
         if zero:
             # The text stays what it is.
             memory.regions[WHOLE].size = 0
@@ -243,6 +254,9 @@ class Open(Phases, Decrypt):
             raise Refutation(Category.FUNCTION, "nothing depends on whether the tag is right")
         if entry.answer:
             prover.check_result(entry, DONE, "the status of a tag that is right")
+            if entry.unwritten:
+                self.check_text(prover, entry)
+                raise unsupported(TAG_FIRST)
             return
         prover.check_result(entry, DIFFERS, "the status of a tag that differs")
         out, name = (WHOLE, ALL) if ALL in entry.numbers else (self.out, "length")

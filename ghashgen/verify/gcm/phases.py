@@ -15,7 +15,15 @@ from ghashgen.verify.engine.prover import Prover, as_key
 from ghashgen.verify.gcm.counter import IV_BYTES
 from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.message import Message
-from ghashgen.verify.gcm.named import BEFORE, EVERY, GREATEST, GREATEST_OTHER, LEAST, SAMPLE
+from ghashgen.verify.gcm.named import (
+    BEFORE,
+    EVERY,
+    GREATEST,
+    GREATEST_OTHER,
+    LEAST,
+    SAMPLE,
+    TAG_FIRST,
+)
 from ghashgen.verify.hash.entry import HashEntry
 
 OTHER_IVS = (2 * BLOCK_BYTES, 3 * BLOCK_BYTES, 4 * BLOCK_BYTES)
@@ -84,11 +92,13 @@ class Phases(Message):
             alone: Prover[HashEntry] = Prover(
                 prover.image, prover.statement, prover.function, cutting=False
             )
-            for numbers in self._sample(prover, BLOCK_BYTES * self.gcm.blocks):
+            sample = self._sample(prover, BLOCK_BYTES * self.gcm.blocks)
+            alike = [{**m, **{k: n for k, n in known.items() if k in m}} for m in sample]
+            for numbers in (*alike, *sample[:2]):
                 try:
-                    alone.prove({**numbers, **{k: n for k, n in known.items() if k in numbers}})
+                    alone.prove(numbers)
                 except Refutation as one:
-                    if one.category is not Category.UNSUPPORTED:
+                    if one.category is not Category.UNSUPPORTED or one.message == TAG_FIRST:
                         raise one from None
             raise
         return Shown((("IV, AAD and text, every length of each", "induction"),), behind)
