@@ -269,6 +269,8 @@ class Update(Mul):
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the accumulators, and functions of the input ahead."""
+        if self._in_last_block(entry):
+            return None
         kept = absorbed(entry, self.naming, lanes, self.number)
         if kept is None or not self.any_total:
             return kept
@@ -276,6 +278,18 @@ class Update(Mul):
         return replace(
             kept, steady={"length": any_total(entry, self.function, group, GREATEST_LENGTH)}
         )
+
+    def _in_last_block(self, entry: HashEntry) -> bool:
+        """Return whether no more is left than a last block, of which some bytes are copied already.
+
+        Such a loop is followed as it is: a cut would forget them.
+        """
+        left = entry.numbers[self.number]
+        if not entry.raw or not isinstance(left, int) or left >= BLOCK_BYTES:
+            return False
+        m = entry.machine
+        copied = (value for content in m.memory.written.values() for value, _ in content.values())
+        return any(deps_of(value) & RAW for value in (*m.gpr, *copied))
 
     def key(self, entry: HashEntry) -> object:
         """Return what has been absorbed before each state."""

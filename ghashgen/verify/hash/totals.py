@@ -35,7 +35,8 @@ def any_total(
         known = passed.scale % step == 0 and passed.least >= 0 and passed.greatest <= most
         rest = passed.offset % step
     else:
-        known = isinstance(passed, int) and passed <= most
+        # A length without a whole group is its own rest, which is still wanted.
+        known = isinstance(passed, int) and step <= passed <= most
         rest = passed % step if isinstance(passed, int) else 0
     if not known:
         return {}

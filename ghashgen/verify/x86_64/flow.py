@@ -181,14 +181,14 @@ def flow_of(image: Image, entry: int, saved: frozenset[int], meetings: bool = Fa
     ways = Counter(target for after in successors.values() for target in after or ())
     met = {t for at, t, _ in leaps if meetings and at < t and ways[t] > 1} & set(instructions)
     met -= set(turned)
-    calls = any(i.flow_control == FlowControl.CALL for i in instructions.values())
-    at_return = EVERYTHING if calls else saved | {RSP}
+    calls = [i for i in instructions.values() if i.flow_control == FlowControl.CALL]
+    behind = tuple({int(i.next_ip) for i in calls} & set(instructions))
     return Flow(
         instructions,
         frozenset(turned) | met,
         frozenset(met),
         turned,
-        _liveness(successors, uses, at_return),
+        _liveness(successors, uses, saved | {RSP}, behind),
         frozenset().union(*(u.writes for u in uses.values())),
         frozenset(
             number
@@ -236,8 +236,12 @@ def _loaded(
 
 
 def _liveness(
-    successors: dict[int, tuple[int, ...] | None], uses: dict[int, Use], at_return: frozenset[int]
+    successors: dict[int, tuple[int, ...] | None],
+    uses: dict[int, Use],
+    at_return: frozenset[int],
+    behind: tuple[int, ...],
 ) -> dict[int, frozenset[int]]:
+    """Return the registers that are live at each address; a RET goes behind any call, or out."""
     live: dict[int, frozenset[int]] = {address: frozenset() for address in successors}
     order = sorted(successors, reverse=True)
     changed = True
@@ -248,7 +252,7 @@ def _liveness(
             if following is None:
                 after = EVERYTHING
             elif not following:
-                after = at_return
+                after = at_return.union(*(live[site] for site in behind))
             else:
                 after = frozenset().union(*(live.get(n, EVERYTHING) for n in following))
             use = uses[address]
