@@ -42,6 +42,7 @@ LENGTHS = {
         FUNCTION,
         "the state is wrong (length 197)",
     ),
+    "total_kept": (1, (0, 5, 64, 133, 256, 399), (400 + 64 + 5, 479), UNSUPPORTED, "induction"),
     "block_kept": (16, (0, 16, 128, 144), (192, 256), UNSUPPORTED, "induction"),
     "sign_of_length": (16, (0, 16, 128, 176), (192, 256, 1008), UNSUPPORTED, "induction"),
     "narrow_shift": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),
