@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.algebra.ops.forms import DegreeError, Form, multiply, variable
 from ghashgen.verify.core.term import Kind, Lane, NotPolynomialError, Term
 
 if TYPE_CHECKING:
@@ -63,6 +63,20 @@ def _sum(terms: "Terms", term: Term) -> Form:
     return terms.form(as_lane(a)) ^ terms.form(as_lane(b))
 
 
+def _product(terms: "Terms", term: Term) -> Form:
+    """Return the polynomials of a carry-less product; name what is in it, if it has to be."""
+    a, half_a, b, half_b = term.args
+    while True:
+        first = terms.form(as_lane(a)).slice(64 * as_number(half_a), 64)
+        second = terms.form(as_lane(b)).slice(64 * as_number(half_b), 64)
+        try:
+            return multiply(first, second)
+        except DegreeError:
+            factors = [f for f in (a, b) if isinstance(f, Term)]
+            if not any(terms.lower(factor) for factor in factors):
+                raise NotPolynomialError("a product of degree above 2", term.at) from None
+
+
 def _moved(terms: "Terms", term: Term) -> Form:
     a, moves = term.args
     assert isinstance(moves, tuple)
@@ -104,7 +118,7 @@ KINDS = (
     Kind("entry", _entry_form, lambda terms, *args: terms.entry(*args)),
     Kind("xor", _sum, lambda terms, *args: terms.xor(*args), linear=True),
     Kind("moves", _moved, lambda terms, *args: terms.moves(*args), linear=True),
-    Kind("clmul", lambda terms, term: terms.product(term), lambda terms, *args: terms.clmul(*args)),
+    Kind("clmul", _product, lambda terms, *args: terms.clmul(*args)),
     Kind("linear", _in_linear, variables=_names_in_linear, exchanged=_exchanged_in_linear),
     Kind(
         "number",

@@ -18,8 +18,8 @@ make a secret public. Only a constant is free of what it was computed from.
 from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
-from ghashgen.algebra.ops.forms import DegreeError, Form, Moves, constant, multiply
-from ghashgen.verify.core.kinds import BESIDE, KINDS, OR, SIMPLE, TWO_SECRETS, as_lane, as_number
+from ghashgen.algebra.ops.forms import Form, Moves, constant
+from ghashgen.verify.core.kinds import BESIDE, KINDS, OR, SIMPLE, TWO_SECRETS, as_lane
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
@@ -64,7 +64,7 @@ class Terms:
     ) -> None:
         self._pool: dict[tuple[object, ...], Term] = {}
         self.entry_form = entry_form
-        self._lower = lower
+        self.lower = lower
         self.kinds = {kind.name: kind for kind in KINDS}
         for kind in kinds:
             if kind.name in self.kinds:
@@ -199,10 +199,7 @@ class Terms:
         return self._make("xor", (a, b), mask)
 
     def beside(self, rest: Lane, known: Lane) -> Lane:
-        """Return the sum of two lanes that share no bit, the first of which may be anything.
-
-        What is known of the second can be had again, by itself.
-        """
+        """Return two lanes that share no bit as one; `known` can be had again, whatever `rest` is."""
         if not (isinstance(rest, Term) and rest.deps & (OPAQUE | CALLER)):
             return self.xor(rest, known)
         if rest.mask & mask_of(known):
@@ -394,23 +391,6 @@ class Terms:
             return self.form(lane)
         except NotPolynomialError:
             return None
-
-    def product(self, term: Term) -> Form:
-        """Return the polynomials of a carry-less product; name what is in it, if it has to be.
-
-        Raises:
-            NotPolynomialError: it is of degree above 2.
-        """
-        a, half_a, b, half_b = term.args
-        while True:
-            first = self.form(as_lane(a)).slice(64 * as_number(half_a), 64)
-            second = self.form(as_lane(b)).slice(64 * as_number(half_b), 64)
-            try:
-                return multiply(first, second)
-            except DegreeError:
-                factors = [f for f in (a, b) if isinstance(f, Term)]
-                if not any(self._lower(factor) for factor in factors):
-                    raise NotPolynomialError("a product of degree above 2", term.at) from None
 
 
 class _Evaluated:
