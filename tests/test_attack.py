@@ -2,8 +2,13 @@
 
 import json
 import random
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -12,20 +17,23 @@ from cpus import AS_FOUND, NO_PCLMULQDQ, lacking
 
 from ghashgen.check.attack import trial
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
-from ghashgen.check.attack.drive import Budget, drive
+from ghashgen.check.attack.drive import CUT_OFF, Budget, drive
 from ghashgen.check.attack.edits import EDITS
 from ghashgen.check.attack.elf import ObjectFile
 from ghashgen.check.attack.keep import NOTE, keep
+from ghashgen.check.attack.limit import OutOfTimeError, limit
 from ghashgen.check.attack.mutation import KINDS, Mutant, mutant, planted
 from ghashgen.check.attack.parts import mutants
 from ghashgen.check.attack.registry import parts
 from ghashgen.check.attack.scratches import SCRATCHES
-from ghashgen.check.attack.verdict import OBJECT, Verdict, limit, verdict
+from ghashgen.check.attack.verdict import OBJECT, Verdict, verdict
 from ghashgen.check.proofs import statement
 from ghashgen.check.statements import load_spec, statement_text
+from ghashgen.cli.verbs import attack as verb
+from ghashgen.cli.verbs import options
 from ghashgen.cli.verbs.attack import COMMAND
 from ghashgen.kernels.hash.kernel import Kernel
-from ghashgen.kernels.selection import Choice, choose_of
+from ghashgen.kernels.selection import Choice, catalogue, choose_of
 from ghashgen.kernels.target import runnable
 from ghashgen.run.built import Built, build
 from ghashgen.run.emulate import Emulator
@@ -112,13 +120,32 @@ def test_a_seed_makes_the_same_mutants_and_another_others(folder: Path) -> None:
 
 
 def test_tasks_meet_both_conventions_and_every_kernel() -> None:
-    options = Options(3, Path(), Choice(name=SETS))
-    tasks = [task for task, _ in zip(mutants.PART.tasks(options), range(400), strict=False)]
+    asked = Options(3, Path(), Choice(name=SETS))
+    tasks = [task for task, _ in zip(mutants.PART.tasks(asked), range(400), strict=False)]
     assert {(t.original.kernel.name, t.original.abi) for t in tasks} == {
         (name, abi) for name in SETS for abi in ("sysv", "win64")
     }
     assert {t.original.table_align for t in tasks} > {0}
-    assert tasks == [t for t, _ in zip(mutants.PART.tasks(options), range(400), strict=False)]
+    assert tasks == [t for t, _ in zip(mutants.PART.tasks(asked), range(400), strict=False)]
+
+
+def test_every_third_kernel_has_columns_in_both_conventions() -> None:
+    tasks = list(islice(mutants.PART.tasks(Options(3, Path())), 4 * 600))
+    columns = [t.original for t in tasks if getattr(t.original.kernel, "columns", 1) > 1]
+    assert len(columns) == len(tasks) / 3
+    found = {(o.kernel.columns, o.abi) for o in columns}
+    assert found == {(n, abi) for n in (2, 4, 8) for abi in ("sysv", "win64")}
+    assert {o.kernel.isa for o in columns} == {"sse", "avx", "avx2", "avx512vl", "avx512"}
+    # The others still come one after the other, so that none is left out for ever.
+    listed = [t.original.kernel for t in tasks if t.original not in columns]
+    assert len(set(listed)) >= len(catalogue())
+
+
+def test_a_convention_that_is_chosen_is_the_only_one() -> None:
+    only = Options(3, Path(), abis=("win64",))
+    for part in (mutants.PART, parts()["kernels"]):
+        drawn = [getattr(t, "original", t) for t in islice(part.tasks(only), 40)]
+        assert {each.abi for each in drawn} == {"win64"}
 
 
 # What the prover says.
@@ -278,7 +305,7 @@ def test_few_mutants_of_every_set_and_both_conventions(tmp_path: Path) -> None:
     words = ("--part", "mutants", "--count", "64", "--seed", "10", "--keep", str(tmp_path))
     done = CliRunner().invoke(COMMAND, [*words, *names, "--json"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.output)["mutants"]
+    found = json.loads(done.stdout)["mutants"]
     assert found["tried"] == 64
     assert found["findings"] == []
     refused = found["refused"]
@@ -318,12 +345,12 @@ TOY = Part("toy", "odd numbers", _numbers, _odd_is_refused, together=3)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_count_is_kept_whatever_the_workers(tmp_path: Path, jobs: int) -> None:
     seen: list[Finding] = []
-    options = Options(1, tmp_path)
-    *_, last = drive(TOY, options, Budget(count=20), jobs, seen.append)
+    asked = Options(1, tmp_path)
+    *_, last = drive(TOY, asked, Budget(count=20), jobs, seen.append)
     assert last.tried == 20
     assert (last.refused, last.right, last.calls) == ({"odd": 9}, 10, 12)
     assert [finding.title for finding in seen] == ["thirteen"]
-    *_, one = drive(TOY, options, Budget(count=1, first=13), jobs)
+    *_, one = drive(TOY, asked, Budget(count=1, first=13), jobs)
     assert [finding.title for finding in one.findings] == ["thirteen"]
 
 
@@ -331,6 +358,130 @@ def test_a_count_is_kept_whatever_the_workers(tmp_path: Path, jobs: int) -> None
 def test_time_ends_an_endless_part(tmp_path: Path, jobs: int) -> None:
     *_, last = drive(TOY, Options(1, tmp_path), Budget(seconds=0.3), jobs)
     assert last.tried > 20
+
+
+def _endless(options: Options, number: int) -> Outcome:
+    while number:
+        time.sleep(0.01)
+    return Outcome(right=1)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_time_is_a_bound_for_tasks_without_end(tmp_path: Path, jobs: int) -> None:
+    """If a task ran on past the time, this test would not end."""
+    part = replace(TOY, work=_endless)
+    *_, last = drive(part, Options(1, tmp_path), Budget(seconds=0.5), jobs)
+    assert last.right == 1
+    assert last.not_run == {CUT_OFF: jobs}
+
+
+def forever() -> None:
+    while True:
+        pass
+
+
+def test_a_time_within_a_time_ends_with_the_first_of_them() -> None:
+    met = []
+
+    def twice() -> None:
+        try:
+            with limit(1000):
+                forever()
+        except OutOfTimeError:
+            met.append("inside")
+        forever()
+
+    with pytest.raises(OutOfTimeError), limit(0.1):
+        twice()
+    assert met == ["inside"]
+    with limit(1000):
+        with pytest.raises(OutOfTimeError), limit(0.05):
+            forever()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 100
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+from dataclasses import replace
+from pathlib import Path
+from ghashgen.check.attack.core import Options, Outcome, Part
+from ghashgen.check.attack.drive import Budget, drive
+from ghashgen.support.termination import heed
+
+def tasks(options):
+    yield from range(10**9)
+
+def work(options, number):
+    if number == 0:
+        return Outcome(right=1)
+    (options.folder / str(number)).touch()
+    try:
+        while True:
+            time.sleep(0.01)
+    finally:
+        (options.folder / str(number)).unlink()
+
+folder = Path(sys.argv[1])
+heed()
+total = Outcome()
+try:
+    for total in drive(Part("toy", "", tasks, work), Options(1, folder), Budget(), 2):
+        while not list(folder.iterdir()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+except KeyboardInterrupt:
+    print(total.right, len(list(folder.iterdir())))
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_ends_tasks_without_end_and_leaves_nothing(tmp_path: Path, name: str) -> None:
+    """If workers worked on, this test would not end."""
+    words = [sys.executable, "-c", INTERRUPTED, str(tmp_path), name]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("1 0\n", "")
+
+
+def test_parts_share_the_time_and_what_one_leaves_goes_to_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares: list[float] = []
+
+    def note(part: Part, options: Options, budget: Budget, *more: object) -> Iterator[Outcome]:
+        assert budget.seconds is not None
+        shares.append(budget.seconds)
+        yield Outcome(right=1)
+
+    monkeypatch.setattr(verb, "drive", note)
+    assert attack("--seconds", "1000", "--keep", str(tmp_path))[0] == 0
+    assert len(shares) == len(parts())
+    assert 190 < shares[0] <= 200
+    # Nobody used any: the last has all of it.
+    assert 900 < shares[-1] <= 1000
+
+
+def test_the_parts_are_listed() -> None:
+    _, listed, _ = attack("--parts")
+    helped = " ".join(attack("--help")[1].split())
+    for name, part in parts().items():
+        assert f"{name}\t{part.purpose}\n" in listed
+        assert f"{name} {part.purpose}" in helped
+
+
+def test_a_pipe_is_told_how_far_a_part_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "EVERY", 0)
+    done = CliRunner().invoke(
+        COMMAND, ["--part", "unknowns", "--count", "8", "--jobs", "1", "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    first, *rest = done.stderr.splitlines()
+    assert first == f"unknowns: {parts()['unknowns'].purpose}"
+    assert [line.partition(" done in ")[0] for line in rest] == [
+        "unknowns: 1 of 2",
+        "unknowns: 2 of 2",
+    ]
+    assert json.loads(done.stdout)["unknowns"]["tried"] == 320
 
 
 def _stumbles(options: Options, number: int) -> Outcome:

@@ -155,7 +155,7 @@ def test_few_mutants(tmp_path: Path) -> None:
     words = (*CHOSEN, "--part", "mutants", "--count", "24", "--seed", "3", "--keep", str(tmp_path))
     done = CliRunner().invoke(COMMAND, [*words, "--json"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.output)["mutants"]
+    found = json.loads(done.stdout)["mutants"]
     assert (found["tried"], found["findings"]) == (24, [])
     assert sum(found["refused"].values()) > 12
     assert found["right"] > 0

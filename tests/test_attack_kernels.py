@@ -42,8 +42,19 @@ def test_draws_are_of_every_kind_and_the_same_again() -> None:
         values = {getattr(task.kernel, axis) for task in drawn if hasattr(task.kernel, axis)}
         assert len(values) > 1, axis
     assert len({task.kernel for task in drawn} - set(catalogue())) > 250
+    columns = [task for task in drawn if getattr(task.kernel, "columns", 1) > 1]
+    assert len(columns) > 100
+    found = {(task.kernel.columns, task.abi) for task in columns}  # type: ignore[attr-defined]
+    assert found == {(n, abi) for n in (2, 4, 8) for abi in ("sysv", "win64")}
     # The command says the whole kernel.
     assert f"--blocks {drawn[0].kernel.blocks} " in drawn[0].repeat
+
+
+def test_columns_are_drawn_where_a_choice_leaves_them() -> None:
+    assert kernels.with_columns(Choice(columns=(1,))) is None
+    assert kernels.with_columns(Choice(family=("gcm",))) is None
+    assert kernels.with_columns(Choice(segments=(False,))) is None
+    assert kernels.with_columns(Choice(columns=(1, 4))) == Choice(columns=(4,))
 
 
 def test_a_choice_narrows_what_is_drawn() -> None:
@@ -113,6 +124,6 @@ def test_one_of_them(tmp_path: Path) -> None:
     words += ["--count", "1", "--seed", "1", "--keep", str(tmp_path), "--jobs", "1", "--json"]
     done = CliRunner().invoke(COMMAND, words)
     assert done.exit_code == 0, done.output
-    found = json.loads(done.output)["kernels"]
+    found = json.loads(done.stdout)["kernels"]
     assert (found["tried"], found["right"], found["findings"]) == (1, 1, [])
     assert found["calls"] > 500

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 from compiling import emitted_text
-from cpus import too_little
+from cpus import AS_FOUND, too_little
+from emulating import needs_bochs
 from verify_objects import assembled
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.field.ghash import ghash_padded
+from ghashgen.check.attack import leaks, trial
 from ghashgen.check.proofs import statement
 from ghashgen.check.validation.hash import validate_one
+from ghashgen.check.validation.placements import in_rows, lengths
 from ghashgen.check.validation.runners import native
 from ghashgen.check.validation.segments import power_of
 from ghashgen.kernels.families import functions_of
@@ -182,3 +185,37 @@ def test_columns_come_together_in_their_last_row() -> None:
         y = ghash_padded(step, x if t == 0 else bytes(BLOCK_BYTES), column)
         last += bytes(a ^ b for a, b in zip(y, cells[n * (rows - 1) + t], strict=True))
     assert ghash_padded(h, bytes(BLOCK_BYTES), last) == ghash_padded(h, x, message)
+
+
+BEYOND_A_GROUP: dict[str, Callable[[str], str]] = {
+    "the second group": edit("add         rdx, 0x80", "add rdx, 96"),
+    "the rows that are left": edit("add         rdx, 0x20", "add rdx, 0x40"),
+}
+
+
+@needs_bochs
+@pytest.mark.cpu(AS_FOUND)
+@pytest.mark.parametrize("name", sorted(BEYOND_A_GROUP))
+def test_a_column_wrong_behind_some_rows_is_seen_when_run(tmp_path: Path, name: str) -> None:
+    """What the attack runs of an accepted object reaches several groups, and rows behind them."""
+    (built,) = build((KERNEL,), target(), project_root() / "generated", tmp_path)
+    before, lines, after = parts(emitted_text(KERNEL, target()), KERNEL)
+    wrong = assembled(before + BEYOND_A_GROUP[name](lines) + after)
+    ran = trial.run(wrong, built, tmp_path, "1")
+    assert "column" in ran.wrong
+    ran = trial.run(built.obj.read_bytes(), built, tmp_path, "1")
+    assert (ran.wrong, ran.not_run) == ("", "")
+
+
+def test_columns_are_put_at_every_place_in_groups_of_rows() -> None:
+    """Lengths in rows: in bytes of a message, eight columns would never fill a group."""
+    kernel = replace(KERNEL, columns=8)
+    row, column = BLOCK_BYTES * 8, functions_of(kernel)["column"]
+    assert column.length_multiple(kernel) == row
+    found = in_rows(lengths(kernel.blocks), column.length_multiple(kernel))
+    assert {n // row for n in found} >= {0, 1, 3, 4, 5, 7, 8, 14}
+    assert {n % row for n in found} == {0}
+    assert in_rows(lengths(4), 1) == lengths(4)
+    assert max(n for _, numbers in leaks._numbers(column, kernel) for n in numbers.values()) == (
+        14 * row
+    )

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from ghashgen.support.termination import unheed
+from ghashgen.support.termination import ending, obey
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -21,7 +21,7 @@ def workers() -> int:
 
 def _begin() -> None:
     """Start a worker: what was imported stays for good, and no collection need walk over it."""
-    unheed()
+    obey()
     gc.freeze()
     gc.disable()
 
@@ -32,9 +32,10 @@ def _one(function: Callable[[Item], Result], item: Item) -> Result:
     Collections on the way find little to free: a proof makes a million small values and drops them
     at its end. They took a sixth of its time.
     """
-    result = function(item)
-    gc.collect()
-    return result
+    with ending():
+        result = function(item)
+        gc.collect()
+        return result
 
 
 def run(

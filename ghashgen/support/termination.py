@@ -1,25 +1,55 @@
-"""SIGTERM ends a verb as an interrupt does: what it has found out by then, it still says.
+"""An interrupt, or SIGTERM, ends a verb at once: what it has found out by then, it still says.
 
 What a shell runs in its background, without job control, has SIGINT ignored, and Python leaves it
 so: `kill` is then what can end it.
 """
 
+import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+_ENDED = 128 + signal.SIGTERM
+"""The exit status of a worker that was told to end."""
+
+
+class _ToldToEnd(SystemExit):
+    """A worker process is to end, and cleans up on its way out."""
+
 
 def heed() -> None:
-    """Take SIGTERM for an interrupt from now on; worker processes end at once.
+    """Take SIGTERM for an interrupt from now on; either ends worker processes at once.
 
-    For the main thread. Workers that are forked inherit it, and are to call `unheed`.
+    For the main thread. Workers that are forked inherit it, and are to call `obey`.
     """
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
 
 
-def unheed() -> None:
-    """End by SIGTERM, as a process does that never asked."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def obey() -> None:
+    """Make this worker process end by SIGTERM alone, which the process that started it sends.
+
+    An interrupt from a terminal reaches all processes, and that one decides what ends.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _end)
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Work on one item of a worker; told to end, it removes what it made, and starts no other."""
+    try:
+        yield
+    except _ToldToEnd:
+        os._exit(_ENDED)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _ToldToEnd(_ENDED)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.kernels.selection import Choice
 
 
@@ -32,6 +33,8 @@ class Options:
     content, since tasks run side by side."""
     choice: Choice = field(default_factory=Choice)
     """The kernels that the user asked for; empty if none was. Parts without kernels ignore it."""
+    abis: tuple[str, ...] = tuple(ABIS)
+    """The calling conventions to attack."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""Drives a part: hands out its tasks until the budget is spent, and adds up what became of them."""
+"""Drives a part: hands out its tasks until the budget is spent, and adds up what became of them.
+
+The time of a budget is a bound: a task that has not ended by then is cut off where it stands, and
+counted so.
+"""
 
 import time
 import traceback
@@ -10,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
+from ghashgen.check.attack.limit import OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import stream
 
@@ -21,19 +26,31 @@ class Budget:
     count: int | None = None
     """So many tasks,"""
     seconds: float | None = None
-    """or as many as begin in so many seconds; neither: all that there are."""
+    """or as many as so many seconds allow; neither: all that there are."""
     first: int = 0
     """Tasks before this number are left out."""
 
+
+CUT_OFF = "tasks cut off by the end of the time"
 
 _Bundle = tuple[int, tuple[Any, ...]]
 """The number of the first task, and tasks."""
 
 
-def _work(part: Part, options: Options, bundle: _Bundle) -> Outcome:
+def _work(part: Part, options: Options, deadline: float, bundle: _Bundle) -> Outcome:
     first, tasks = bundle
-    outcomes = (_one(part, options, first + k, task) for k, task in enumerate(tasks))
-    return sum(outcomes, Outcome())
+    total = Outcome()
+    for number, task in enumerate(tasks, first):
+        # The clock is one for all processes of a machine.
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        try:
+            with limit(left):
+                total += _one(part, options, number, task)
+        except OutOfTimeError:
+            return total + Outcome(not_run={CUT_OFF: 1})
+    return total
 
 
 def _one(part: Part, options: Options, number: int, task: Any) -> Outcome:
@@ -84,7 +101,9 @@ def drive(
     total = Outcome()
     done = 0
     results = stream(
-        partial(_work, part, options), _bundles(tasks, part.together, budget.first, deadline), jobs
+        partial(_work, part, options, deadline),
+        _bundles(tasks, part.together, budget.first, deadline),
+        jobs,
     )
     try:
         for outcome in results:
@@ -94,8 +113,6 @@ def drive(
             done += part.together
             on_done(outcome)
             yield total
-            if time.monotonic() >= deadline:
-                return
     except BrokenProcessPool:
         raise GhashgenError(
             f"{part.name}: a worker process ended in a task from number {budget.first + done} on",

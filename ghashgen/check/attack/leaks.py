@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.arch.x86_64 import ARCH
-from ghashgen.check.validation.placements import numbers_for
+from ghashgen.check.validation.placements import in_rows, numbers_for
 from ghashgen.kernels.core import (
     RESULT_TYPES,
     CipherKey,
@@ -54,7 +54,7 @@ def lengths(blocks: int) -> list[int]:
     return [0, 5, 16, group - 1, group, group + 21, 3 * group + 16 * (blocks // 2) + 7]
 
 
-def _numbers(function: Function[Point], blocks: int) -> list[tuple[str, dict[str, int]]]:
+def _numbers(function: Function[Point], kernel: Point) -> list[tuple[str, dict[str, int]]]:
     """Return the lengths or other public numbers to call a function with, and how to say them.
 
     Of several lengths, each runs through all of them, one step further than the one before it.
@@ -64,7 +64,8 @@ def _numbers(function: Function[Point], blocks: int) -> list[tuple[str, dict[str
         dict.fromkeys(p.size.by for p in function.params if isinstance(p.size, Counted))
     )
     others = [p.name for p in function.params if isinstance(p.size, Word) and not p.secret]
-    name, known = function.name, lengths(blocks)
+    name = function.name
+    known = in_rows(lengths(kernel.blocks), function.length_multiple(kernel))
     if not counters and not others:
         return [(name, {})]
     if not counters:
@@ -108,7 +109,7 @@ def _calls(
     """Yield the calls, those that fill the table first."""
     exported = [f for f in functions_of(built.kernel).values() if f.name not in without]
     for function in sorted(exported, key=lambda f: not _fills(f)):
-        for what, numbers in _numbers(function, built.kernel.blocks):
+        for what, numbers in _numbers(function, built.kernel):
             yield what, function.name, _values(built.kernel, function, numbers, secret)
     yield from more(secret)
 

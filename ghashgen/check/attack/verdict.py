@@ -1,14 +1,10 @@
 """Asks the prover about an object, as `ghashgen prove-object` does, within a time."""
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.check.attack.limit import OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.prove import prove_object
@@ -17,10 +13,6 @@ SECONDS = 120
 """More than any kernel's proof takes."""
 
 ACCEPTED, OBJECT = "", "object"
-
-
-class OutOfTimeError(Exception):
-    """No verdict came in time."""
 
 
 class Grouped(Statement, Protocol):
@@ -48,29 +40,6 @@ def telling_lengths(blocks: int) -> list[int]:
     around = (0, BLOCK_BYTES, group, group + BLOCK_BYTES, 2 * group)
     lengths = {base + extra for base in around for extra in (0, 3, 7, 13)}
     return sorted(lengths | {max(0, base - 1) for base in around})
-
-
-@contextmanager
-def limit(seconds: float) -> Iterator[None]:
-    """Raise OutOfTimeError after so many seconds; only a main thread can be stopped.
-
-    Raises:
-        OutOfTimeError: the time is up.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
-        raise OutOfTimeError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def verdict(

@@ -5,10 +5,13 @@ rows, and what stands between is garbage that must not count. The state is that 
 """
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.cases import SEED, Case
+from ghashgen.check.validation.runners import Runner
+from ghashgen.kernels.hash.kernel import Kernel
+from ghashgen.run.built import Built
 
 
 def spread(blocks: bytes, columns: int, garbage: random.Random) -> bytes:
@@ -24,3 +27,28 @@ def rows(cases: Iterable[Case], columns: int) -> Iterator[tuple[Case, tuple[byte
     for case in cases:
         if all(len(chunk) % BLOCK_BYTES == 0 for chunk in case.vector.chunks):
             yield case, tuple(spread(chunk, columns, garbage) for chunk in case.vector.chunks)
+
+
+def faults(
+    runner: Runner, built: Built[Kernel], cases: Sequence[tuple[Case, tuple[bytes, ...]]]
+) -> Iterator[str]:
+    """Hash the first column of messages in rows, chunk by chunk; yield what is wrong."""
+    keys = list(dict.fromkeys(case.vector.h for case, _ in cases))
+    filled = runner.calls(built, "init", [{"h": h} for h in keys])
+    tables = {h: answer["table"] for h, answer in zip(keys, filled, strict=True)}
+    states = [case.vector.x for case, _ in cases]
+    for turn in range(max(len(chunks) for _, chunks in cases)):
+        active = [i for i, (_, chunks) in enumerate(cases) if turn < len(chunks)]
+        answers = runner.calls(
+            built,
+            "column",
+            [
+                {"table": tables[cases[i][0].vector.h], "x": states[i], "in": cases[i][1][turn]}
+                for i in active
+            ],
+        )
+        for i, answer in zip(active, answers, strict=True):
+            states[i] = answer["x"]
+    for (case, _), state in zip(cases, states, strict=True):
+        if not case.accepts(state):
+            yield f"column of {case.what}: got {state.hex()}, expected {case.expected.hex()}"

@@ -71,31 +71,6 @@ def _segments(
             yield f"{case.what}: got {got.hex()}, expected {case.expected.hex()}"
 
 
-def _columns(
-    runner: Runner, built: Built[Kernel], cases: Sequence[tuple[Case, tuple[bytes, ...]]]
-) -> Iterator[str]:
-    """Hash the first column of messages in rows, chunk by chunk."""
-    keys = list(dict.fromkeys(case.vector.h for case, _ in cases))
-    filled = runner.calls(built, "init", [{"h": h} for h in keys])
-    tables = {h: answer["table"] for h, answer in zip(keys, filled, strict=True)}
-    states = [case.vector.x for case, _ in cases]
-    for turn in range(max(len(chunks) for _, chunks in cases)):
-        active = [i for i, (_, chunks) in enumerate(cases) if turn < len(chunks)]
-        answers = runner.calls(
-            built,
-            "column",
-            [
-                {"table": tables[cases[i][0].vector.h], "x": states[i], "in": cases[i][1][turn]}
-                for i in active
-            ],
-        )
-        for i, answer in zip(active, answers, strict=True):
-            states[i] = answer["x"]
-    for (case, _), state in zip(cases, states, strict=True):
-        if not case.accepts(state):
-            yield f"column of {case.what}: got {state.hex()}, expected {case.expected.hex()}"
-
-
 def validator(kernels: Sequence[Built[Kernel]]) -> Callable[[Runner, Built[Kernel]], Validation]:
     """Return what validates one kernel of a run; vectors are shared by the run."""
     bound = max(tail_bound(built.kernel.blocks) for built in kernels)
@@ -117,7 +92,7 @@ def validate_one(runner: Runner, built: Built[Kernel], bound: int) -> Validation
         if built.kernel.segments:
             failures += list(_segments(runner, built, split, exponents))
         if rows:
-            failures += list(_columns(runner, built, rows))
+            failures += list(columns.faults(runner, built, rows))
         failures += runner.check(built)
     except GhashgenError as error:
         failures.append(str(error))

@@ -59,6 +59,16 @@ def lengths(blocks: int) -> tuple[int, ...]:
     return tuple(sorted({*few, *around, 2 * group + 21, 3 * group + 8 * blocks + 7}))
 
 
+def in_rows(among: Sequence[int], multiple: int) -> Sequence[int]:
+    """Return lengths of as many rows of `multiple` bytes as these lengths have whole blocks.
+
+    A function without rows, whose multiple is 1, takes the lengths as they are.
+    """
+    if multiple == 1:
+        return among
+    return tuple(dict.fromkeys(multiple * (length // BLOCK_BYTES) for length in among))
+
+
 def numbers_for(param: Param, among: Sequence[int]) -> Sequence[int]:
     """Return those of some numbers that a parameter allows; if none, the first that it allows."""
     if not param.allowed:
@@ -111,7 +121,7 @@ def _cases(built: Built[Point], function: Function[Any], table: bytes) -> Iterat
     by_name = {p.name: p for p in function.params}
     counters = {p.size.by: p.size.unit for p in function.params if isinstance(p.size, Counted)}
     numbers = [p for p in function.params if isinstance(p.size, Word) and not p.secret]
-    all_lengths = lengths(built.kernel.blocks)
+    all_lengths = in_rows(lengths(built.kernel.blocks), function.length_multiple(built.kernel))
     count = len(all_lengths) if counters else len(_NUMBERS) if numbers else 1
     for case in range(count):
         values: dict[str, bytes | int] = {}

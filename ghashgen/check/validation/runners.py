@@ -119,17 +119,25 @@ class Native:
 
     def check(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
         """Run the harness's own sweep over a hash, and put all other functions at every place."""
+        swept = self.swept(built)[1] if built.kernel.family == Kernel.family else []
+        return [*swept, *self.placed(built, chosen)]
+
+    def swept(self, built: Built[Point]) -> tuple[int, list[str]]:
+        """Run the harness's own sweep over a hash; return the number of calls, and the faults."""
+        report = self.harness.check(built.kernel.name)
+        faulty = (f for f in report.findings if not f.ok)
+        return report.calls, [f"{f.category}: {f.detail or 'did not run'}" for f in faulty]
+
+    def placed(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
+        """Put the functions that the sweep does not know at every place."""
         name, functions = built.kernel.name, list(functions_of(built.kernel))
-        out = []
         if built.kernel.family == Kernel.family:
-            findings = self.harness.check(name).findings
-            out += [f"{f.category}: {f.detail or 'did not run'}" for f in findings if not f.ok]
             functions = [function for function in functions if function not in CHECKED]
 
         def call(function: str, calls: Sequence[Arguments], dirty: bool) -> Sequence[Called]:
             return self.harness.call(name, function, calls, dirty)
 
-        return [*out, *faults(built, call, functions, chosen)] if functions else out
+        return faults(built, call, functions, chosen) if functions else []
 
 
 @dataclass(frozen=True)

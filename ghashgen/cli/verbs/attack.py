@@ -1,5 +1,6 @@
 """ghashgen attack: attack the prover, and run whatever it accepts."""
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.drive import Budget, drive
 from ghashgen.check.attack.keep import keep
@@ -26,65 +28,93 @@ from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import choose_one, counted
 
 
-@click.command("attack")
+class _Attack(click.Command):
+    """The verb; its help lists the parts."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Name each part with what it tries."""
+        with formatter.section("Parts"):
+            formatter.write_dl([(part.name, part.purpose) for part in parts().values()])
+
+
+@click.command("attack", cls=_Attack)
 @click.option(
     "--part",
     "names",
     multiple=True,
-    help="One way of attacking, may be repeated; all by default.",
+    help="Run this part only; may be repeated. Default: all parts.",
     shell_complete=one_of(lambda: parts()),
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="What is drawn, is drawn so.")
+@click.option("--parts", "only_list", is_flag=True, help="List the parts and stop.")
 @click.option(
-    "--count", type=click.IntRange(1), help="Tasks of each part: mutants, rows, programs."
+    "--seed", type=int, default=1, show_default=True, help="Seed of everything drawn at random."
 )
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Time for each part.")
+@click.option("--count", type=click.IntRange(1), help="Number of tasks in each part.")
 @click.option(
-    "--first",
-    type=click.IntRange(0),
-    default=0,
-    help="The number of the first task: to repeat one.",
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="Time for the whole run; the parts share it evenly.",
 )
-@click.option("--jobs", type=click.IntRange(1), help="Worker processes; default one a CPU.")
+@click.option(
+    "--first", type=click.IntRange(0), default=0, help="Number of the first task, to repeat one."
+)
+@click.option("--jobs", type=click.IntRange(1), help="Worker processes. Default: one per CPU.")
+@click.option(
+    "--abi",
+    "abis",
+    multiple=True,
+    type=click.Choice(tuple(ABIS)),
+    help="Attack this calling convention only. Default: both.",
+)
 @click.option(
     "--keep",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for what is found; default attack/found in the cache.",
+    help="Folder for findings. Default: attack/found in the cache.",
 )
-@click.option("--verbose", is_flag=True, help="Name what was accepted and is right.")
+@click.option("--verbose", is_flag=True, help="Name every accepted object that ran correctly.")
 @choice_options
 @json_option
 def COMMAND(
     names: tuple[str, ...],
+    only_list: bool,
     seed: int,
     count: int | None,
     seconds: float | None,
     first: int,
     jobs: int | None,
+    abis: tuple[str, ...],
     folder: Path | None,
     verbose: bool,
     choice: Choice,
     as_json: bool,
 ) -> None:
-    """Attack the prover: make what may fool it, and run whatever it accepts.
+    """Attack the prover: build objects that may fool it, and run every one that it accepts.
 
-    A tool of the maintainers (docs/attack.md). Whatever is accepted and wrong when run is kept with
-    what it takes to repeat it, and the verb exits with status 2. The same seed makes the same
-    attempts. Without --count or --seconds, 200 tasks of each part.
+    This is a tool for maintainers; docs/attack.md says what it tries. Every finding is kept with
+    the command that repeats it, and the exit status is then 2. The same seed makes the same
+    attempts. Without --count or --seconds, each part runs 200 tasks.
+
+    --seconds is a bound: tasks that are still running when the time is up are cut off and counted.
+    Ctrl-C stops at once and prints what was found so far.
     """
     chosen = _parts(names)
+    if only_list:
+        rows = tuple((part.name, part.purpose) for part in chosen)
+        show(Table("Parts of the attack", ("part", "what it tries"), rows, prose="what it tries"))
+        return
     if choice != Choice():
         chosen_kernels(choice, lambda family: family.trials)
     if count is None and seconds is None:
         count = 200
-    options = Options(seed, build_folder("attack"), choice)
-    budget = Budget(count, seconds, first)
+    options = Options(seed, build_folder("attack"), choice, abis or tuple(ABIS))
+    end = None if seconds is None else time.monotonic() + seconds
     where = folder or options.folder / "found"
     totals: dict[str, tuple[Outcome, float]] = {}
     try:
-        for part in chosen:
-            _attack(part, options, budget, jobs, where, totals)
+        for left, part in zip(range(len(chosen), 0, -1), chosen, strict=True):
+            share = None if end is None else max(0.0, end - time.monotonic()) / left
+            _attack(part, options, Budget(count, share, first), jobs, where, totals)
     finally:
         # What was found out before an interrupt, too.
         _print(chosen, totals, verbose, as_json)
@@ -120,6 +150,9 @@ def _attack(
         say(f"FOUND by {part.name}: {finding.title}: {finding.wrong}; kept in {place}")
 
     totals[part.name] = Outcome(), 0.0
+    if not sys.stderr.isatty():
+        time_left = "" if budget.seconds is None else f" for {budget.seconds:.0f} s"
+        click.echo(f"{part.name}{time_left}: {part.purpose}", err=True)
     steps = None if budget.count is None else -(-budget.count // part.together)
     with progress(part.name, steps) as advance:
         for outcome in drive(part, options, budget, jobs, found, advance):

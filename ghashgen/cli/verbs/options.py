@@ -1,8 +1,10 @@
 """Options that several verbs share: the choice of kernels, the target, how results are printed."""
 
 import json
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -259,9 +261,39 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
 
 
+EVERY = 10
+"""Seconds between two lines of progress, where standard error is no terminal."""
+
+
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
-    """Show a bar on standard error; yields what to call after each item; None: nobody knows."""
+    """Show progress on standard error; yields what to call after each item.
+
+    On a terminal it is a bar, elsewhere a line every EVERY seconds. `total` None: nobody knows.
+    """
+    watched = sys.stderr.isatty()
+    with _bar(what, total) if watched else nullcontext(_lines(what, total)) as advance:
+        yield advance
+
+
+def _lines(what: str, total: int | None) -> Callable[[object], None]:
+    start = said = time.monotonic()
+    done = 0
+
+    def advance(item: object) -> None:
+        nonlocal said, done
+        done += 1
+        now = time.monotonic()
+        if now - said >= EVERY:
+            said = now
+            of = "" if total is None else f" of {total}"
+            click.echo(f"{what}: {done}{of} done in {now - start:.0f} s", err=True)
+
+    return advance
+
+
+@contextmanager
+def _bar(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
     # Slow to import, and completion has no use for it.
     from rich.console import Console
     from rich.progress import (
@@ -278,8 +310,6 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    watched = Console(stderr=True)
-    hidden = not watched.is_terminal
-    with Progress(*columns, console=watched, transient=True, disable=hidden) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda item: bar.advance(task)

@@ -4,7 +4,7 @@
   buffer, every alignment, saved registers, direction flag, stack;
 - every length to three groups and two blocks, every length of a group further on, long random ones,
   with keys, states and messages that are random, all zero and all one; mul, power and combine
-  likewise;
+  likewise; the messages of whole blocks as columns too, a row a block;
 - update, mul and combine where the powers of the table are independent of each other.
 """
 
@@ -17,8 +17,9 @@ from ghashgen.check.attack.leaks import leaks
 from ghashgen.check.sampled import runs
 from ghashgen.check.sampled.stranger import structures
 from ghashgen.check.sampled.subject import Plan, Subject, structure_of, subject_of
+from ghashgen.check.validation import columns
 from ghashgen.check.validation.cases import Case
-from ghashgen.check.validation.runners import Emulated
+from ghashgen.check.validation.runners import Emulated, Native
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.emulate.image import load_object
 
@@ -36,12 +37,12 @@ def trials(found: Accepted[Kernel]) -> Iterator[tuple[int, str]]:
 
 def _swept(found: Accepted[Kernel]) -> tuple[int, str]:
     """Run the runner's own sweep."""
-    if found.few:
-        calls, faults = 0, found.runner.check(found.built)
+    built, runner = found.built, found.runner
+    if isinstance(runner, Native):
+        calls, faults = runner.swept(built)
+        faults += runner.placed(built)
     else:
-        report = found.harness.check(found.built.kernel.name)
-        calls = report.calls
-        faults = [f"{f.category}: {f.detail or 'did not run'}" for f in report.findings if not f.ok]
+        calls, faults = 0, runner.check(built)
     return calls, faults[0] if faults else ""
 
 
@@ -54,11 +55,21 @@ def _answered(found: Accepted[Kernel]) -> Iterator[tuple[int, str]]:
         yield _compared(some, runner.updates(built, [case.vector for case in some]))
     products = cases.products(op, rng)[:: 16 if few else 1]
     yield _compared(products, runner.products(built, [case.vector for case in products]))
+    if built.kernel.columns > 1:
+        yield from _columns(found, updates)
     if built.kernel.segments:
         powers = cases.powers(op, rng)[:: 16 if few else 1]
         yield _compared(powers, runner.powers(built, [case.vector for case in powers]))
         cut = cases.segments(updates, rng)[:: 8 if few else 1]
         yield _compared(cut, runner.segments(built, [case.vector for case in cut]))
+
+
+def _columns(found: Accepted[Kernel], updates: Sequence[Case]) -> Iterator[tuple[int, str]]:
+    """Hash the messages of whole blocks as columns: a row a block, up to as many groups."""
+    rows = list(columns.rows(updates, found.built.kernel.columns))
+    for start in range(0, len(rows), AT_ONCE):
+        some = rows[start : start + AT_ONCE]
+        yield len(some), next(columns.faults(found.runner, found.built, some), "")
 
 
 def _compared(asked: Sequence[Case], answers: Sequence[bytes]) -> tuple[int, str]:

@@ -3,7 +3,7 @@
 What can be made on demand is far more than what is checked in, proved and validated. A draw takes
 every axis at random and is drawn again where the axes refuse; what they allow must be emitted, must
 be proved, and must be right when run (`trial`). A kernel of which the prover has no statement is
-not asked about, and counted so.
+not asked about, and counted so. Every third draw has columns, which the catalogue lacks.
 """
 
 import random
@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any
 
 from ghashgen.arch.registry import isas
-from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.check.attack import trial
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.verdict import verdict
@@ -22,6 +21,7 @@ from ghashgen.check.statements import statement_text
 from ghashgen.kernels.axes import Axis, said
 from ghashgen.kernels.core import Family, Point
 from ghashgen.kernels.families import family_of, in_order
+from ghashgen.kernels.hash import axes
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import TABLE_ALIGNS, runnable
 from ghashgen.run.built import build
@@ -32,6 +32,12 @@ NAME = "kernels"
 
 SECONDS = 900
 """For a proof: many times what one takes on an idle core, and nothing is gained by giving up."""
+
+COLUMNS = tuple(n for n in axes.COLUMNS.values() if n > 1)
+"""Numbers of columns."""
+
+TURNS = 3
+"""Every so manieth kernel has columns."""
 
 DRAWS = 10_000
 """Draws after which a choice that leaves nothing to draw is refused: most make no sense."""
@@ -106,13 +112,27 @@ def drawn(rng: random.Random, choice: Choice) -> Point:
     raise GhashgenError(cause, "choose fewer axes")
 
 
+def with_columns(choice: Choice) -> Choice | None:
+    """Return a choice narrowed down to kernels with columns, None if there are none of it."""
+    columns = tuple(n for n in choice.axes.get(axes.COLUMNS.name, COLUMNS) if n in COLUMNS)
+    if not columns:
+        return None
+    narrow = choice.with_axes(columns=columns)
+    try:
+        drawn(random.Random(0), narrow)
+    except GhashgenError:
+        return None
+    return narrow
+
+
 def tasks(options: Options) -> Iterator[Task]:
     """Yield kernels without end, each once."""
     seen = set()
+    narrow = with_columns(options.choice) or options.choice
     for number in count():
         rng = random.Random(f"{NAME} {options.seed} {number}")
-        kernel = drawn(rng, options.choice)
-        task = Task(number, kernel, rng.choice(tuple(ABIS)), rng.choice((0, 0, 0, *TABLE_ALIGNS)))
+        kernel = drawn(rng, options.choice if number % TURNS else narrow)
+        task = Task(number, kernel, rng.choice(options.abis), rng.choice((0, 0, 0, *TABLE_ALIGNS)))
         key = (kernel, task.abi, task.table_align)
         if key not in seen:
             seen.add(key)

@@ -2,7 +2,7 @@
 
 Each is given to the prover as a stranger's object is, and each that it accepts is run (`trial`).
 Drawn are kernels of the catalogue, or of those chosen, in both calling conventions and with several
-promises about the table's alignment.
+promises about the table's alignment. Every third kernel has columns, which the catalogue lacks.
 """
 
 import random
@@ -12,15 +12,17 @@ from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
 
-from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.check.attack import trial
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.mutation import Mutant, mutant
+from ghashgen.check.attack.parts.kernels import TURNS, with_columns
+from ghashgen.check.attack.parts.kernels import drawn as draw
 from ghashgen.check.attack.verdict import SECONDS, verdict
 from ghashgen.check.proofs import statement
 from ghashgen.check.statements import statement_text
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.selection import look_up
+from ghashgen.kernels.hash.axes import COLUMNS
+from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import TABLE_ALIGNS, runnable
 from ghashgen.run.built import Built, build
 from ghashgen.support.paths import kernels_folder
@@ -51,13 +53,25 @@ def _tasks(options: Options) -> Iterator[Task]:
     kernels = look_up(options.choice, lambda family: family.trials).kernels
     rng = random.Random(f"{NAME} {options.seed}")
     kernels = tuple(rng.sample(kernels, len(kernels)))
+    abis = options.abis
+    columns = _columns(options.choice)
     for number in count():
         turn = number // _EACH
         drawn = random.Random(f"{NAME} {options.seed} target {turn}")
         align = drawn.choice(TABLE_ALIGNS) if drawn.random() < 0.25 else 0
+        listed = turn - turn // TURNS - 1 if columns else turn
         # One convention after the other, so that few tasks meet both.
-        abi = tuple(ABIS)[(turn + turn // len(kernels)) % len(ABIS)]
-        yield Task(number, Original(kernels[turn % len(kernels)], abi, align))
+        abi = abis[(turn + listed // len(kernels)) % len(abis)]
+        kernel = kernels[listed % len(kernels)]
+        if columns and turn % TURNS == 0:
+            kernel = draw(drawn, columns)
+        yield Task(number, Original(kernel, abi, align))
+
+
+def _columns(choice: Choice) -> Choice | None:
+    """Return what kernels with columns are drawn from; None where others were asked for."""
+    asked = COLUMNS.name in choice.axes or not (choice.axes or choice.name)
+    return with_columns(choice) if asked else None
 
 
 @lru_cache(maxsize=64)

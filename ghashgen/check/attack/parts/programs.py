@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from ghashgen.check.attack import program_run
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
 from ghashgen.check.attack.cpu import features_here
-from ghashgen.check.attack.program_abi import SYSV, WIN64
 from ghashgen.check.attack.program_make import Program, program
 from ghashgen.check.attack.program_run import Fate, Lengths, judge
 from ghashgen.verify.core.refutation import Category
@@ -23,9 +22,9 @@ FAR = ("width",)
 """Kinds of which every accepted program that was changed runs beyond 2^32 too."""
 
 
-def convention(number: int) -> str:
-    """Return the calling convention of a program: the Microsoft one for every third."""
-    return (SYSV if number % 3 else WIN64).name
+def convention(number: int, abis: Sequence[str]) -> str:
+    """Return the calling convention of a program: one after the other."""
+    return abis[number % len(abis)]
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def attack(programs: Sequence[Program], features: frozenset[str], lengths: Lengt
 def work(options: Options, task: Task) -> Outcome:
     """Make, prove and run the programs of a task."""
     numbers = range(task.first, task.first + AT_ONCE)
-    made = [program(options.seed, number, convention(number)) for number in numbers]
+    made = [program(options.seed, number, convention(number, options.abis)) for number in numbers]
     fates = attack(made, features_here(options.folder), program_run.LONG)
     return outcome(fates, options.seed)
 
