@@ -21,7 +21,7 @@ from ghashgen.check.attack.drive import CUT_OFF, Budget, drive
 from ghashgen.check.attack.edits import EDITS
 from ghashgen.check.attack.elf import ObjectFile
 from ghashgen.check.attack.keep import NOTE, keep
-from ghashgen.check.attack.limit import OutOfTimeError, limit
+from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.check.attack.mutation import KINDS, Mutant, mutant, planted
 from ghashgen.check.attack.parts import mutants
 from ghashgen.check.attack.registry import parts
@@ -383,22 +383,32 @@ def forever() -> None:
 def test_a_time_within_a_time_ends_with_the_first_of_them() -> None:
     met = []
 
-    def twice() -> None:
+    def inside(seconds: float) -> None:
         try:
-            with limit(1000):
+            with limit(seconds):
                 forever()
+        except CutOffError:
+            raise
         except OutOfTimeError:
-            met.append("inside")
+            met.append(seconds)
         forever()
 
-    with pytest.raises(OutOfTimeError), limit(0.1):
-        twice()
-    assert met == ["inside"]
-    with limit(1000):
-        with pytest.raises(OutOfTimeError), limit(0.05):
-            forever()
-        assert signal.getitimer(signal.ITIMER_REAL)[0] > 100
+    for seconds in (0.05, 1000):
+        with pytest.raises(CutOffError), limit(0.2, CutOffError):
+            inside(seconds)
+    assert met == [0.05]
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_proof_that_the_end_of_the_time_cuts_off_is_not_late(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = built(folder)
+    spec = statement(item.kernel, item.kernel.name, item.abi, item.table_align)
+    name = "ghashgen.check.attack.verdict.prove_object"
+    monkeypatch.setattr(name, lambda *given: forever())
+    with pytest.raises(CutOffError), limit(0.2, CutOffError):
+        verdict(b"", spec)
 
 
 INTERRUPTED = """

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from ghashgen.check.attack.core import Finding, Options, Outcome, Part
-from ghashgen.check.attack.limit import OutOfTimeError, limit
+from ghashgen.check.attack.limit import CutOffError, limit
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import stream
 
@@ -46,9 +46,9 @@ def _work(part: Part, options: Options, deadline: float, bundle: _Bundle) -> Out
         if left <= 0:
             break
         try:
-            with limit(left):
+            with limit(left, CutOffError):
                 total += _one(part, options, number, task)
-        except OutOfTimeError:
+        except CutOffError:
             return total + Outcome(not_run={CUT_OFF: 1})
     return total
 

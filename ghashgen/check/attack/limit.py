@@ -18,27 +18,32 @@ class OutOfTimeError(BaseException):
     """The time is up. It is no Exception: nothing that catches faults of a task may catch it."""
 
 
+class CutOffError(OutOfTimeError):
+    """The time of the whole attack is up."""
+
+
 @contextmanager
-def limit(seconds: float) -> Iterator[None]:
-    """Raise OutOfTimeError after so many seconds, or when a limit around this one ends first.
+def limit(seconds: float, error: type[OutOfTimeError] = OutOfTimeError) -> Iterator[None]:
+    """Raise an error after so many seconds; a limit around this one that ends first raises its own.
 
     Only a main thread can be stopped; `inf` sets no limit.
 
     Raises:
         OutOfTimeError: the time is up.
     """
-    if seconds == float("inf") or threading.current_thread() is not threading.main_thread():
+    around, _ = signal.getitimer(signal.ITIMER_REAL)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or seconds == float("inf") or 0 < around <= seconds:
         yield
         return
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
-        raise OutOfTimeError
+        raise error
 
     start = time.monotonic()
-    around, _ = signal.getitimer(signal.ITIMER_REAL)
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(min(seconds, around or seconds), _SOON), _AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), _AGAIN)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

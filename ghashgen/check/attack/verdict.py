@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.check.attack.limit import OutOfTimeError, limit
+from ghashgen.check.attack.limit import CutOffError, OutOfTimeError, limit
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.prove import prove_object
@@ -57,6 +57,8 @@ def verdict(
                 refutation = prove_object(data, spec, lengths).refutation
                 if refutation is not None:
                     return Verdict(str(refutation.category))
+    except CutOffError:
+        raise
     except OutOfTimeError:
         return Verdict(late=True)
     except GhashgenError:
