@@ -425,12 +425,12 @@ def tasks(options):
 def work(options, number):
     if number == 0:
         return Outcome(right=1)
-    (options.folder / str(number)).touch()
     try:
+        (options.folder / str(number)).touch()
         while True:
             time.sleep(0.01)
     finally:
-        (options.folder / str(number)).unlink()
+        (options.folder / str(number)).unlink(missing_ok=True)
 
 folder = Path(sys.argv[1])
 heed()

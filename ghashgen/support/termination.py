@@ -6,8 +6,10 @@ so: `kill` is then what can end it.
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn
 
@@ -15,8 +17,21 @@ _ENDED = 128 + signal.SIGTERM
 """The exit status of a worker that was told to end."""
 
 
+_GRACE = 5
+"""Seconds in which a worker that was told to end may remove what it made."""
+
+
 class _ToldToEnd(SystemExit):
     """A worker process is to end, and cleans up on its way out."""
+
+
+@dataclass
+class _Worker:
+    told: bool = False
+    """Whether it was told to end."""
+
+
+_worker = _Worker()
 
 
 def heed() -> None:
@@ -42,13 +57,21 @@ def obey() -> None:
 def ending() -> Iterator[None]:
     """Work on one item of a worker; told to end, it removes what it made, and starts no other."""
     try:
-        yield
+        if not _worker.told:
+            yield
+            return
     except _ToldToEnd:
-        os._exit(_ENDED)
+        pass
+    os._exit(_ENDED)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _worker.told = True
+    # If what runs drops the error, the next item or this timer ends the worker all the same.
+    watchdog = threading.Timer(_GRACE, os._exit, (_ENDED,))
+    watchdog.daemon = True
+    watchdog.start()
     raise _ToldToEnd(_ENDED)
 
 

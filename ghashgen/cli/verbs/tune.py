@@ -27,7 +27,8 @@ from ghashgen.kernels.selection import Choice, look_up
 from ghashgen.kernels.target import target
 from ghashgen.lab.tune.choose import Decision, chosen, decide
 from ghashgen.lab.tune.goals import GOALS, Goal, served
-from ghashgen.lab.tune.measure import describe, measure
+from ghashgen.lab.tune.goals import quick as first_look
+from ghashgen.lab.tune.measure import FINE, FIRST_LOOK, describe, measure
 from ghashgen.lab.tune.rank import rank
 from ghashgen.lab.tune.space import SPACES, Candidate, candidate, distinct, space
 from ghashgen.lab.tune.store import open_store
@@ -71,6 +72,9 @@ from ghashgen.support.tables import say, show
     metavar="SECONDS",
     help="Begin no batch after so long; the next call goes on.",
 )
+@click.option(
+    "--quick", is_flag=True, help="Take a first look: few sizes and samples, one run of the best."
+)
 @click.option("--fresh", is_flag=True, help="Measure again what the store holds.")
 @click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
 @click.option("--store", type=click.Path(path_type=Path), help="SQLite file of the results.")
@@ -111,6 +115,7 @@ def COMMAND(
     named: tuple[str, ...],
     finalists: int,
     budget: float | None,
+    quick: bool,
     fresh: bool,
     core: int,
     store: Path | None,
@@ -132,9 +137,10 @@ def COMMAND(
         require("lab")
     _refuse_early(uarch, write)
     goal = _goal(choice)
-    uses = goal.only(named)
+    uses = first_look(goal.only(named)) if quick else goal.only(named)
     candidates, unable = _serving(_candidates(choice, kind, goal), uses)
-    plan = Plan(uses=uses, finalists=finalists, fresh=fresh, budget=budget)
+    fine = FIRST_LOOK if quick else FINE
+    plan = Plan(uses=uses, fine=fine, finalists=finalists, fresh=fresh, budget=budget)
     path = store or build_folder("tune.sqlite")
     with open_store(path) as opened:
         with _runner(in_lab or bool(scheduler), scheduler, workers, core) as runner:

@@ -11,13 +11,14 @@ from types import MappingProxyType
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes.aggregate import MAX_BLOCKS
+from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.families.gcm import IN_PIECES
 from ghashgen.choice.families.registry import questions
 from ghashgen.choice.questions import Question, Use
 from ghashgen.kernels.core import Point, Value
 from ghashgen.kernels.families import functions_of
 from ghashgen.lab.bench.contest import AES_GCM, HASH, Contest
-from ghashgen.records.core import FIXED_SIZES
+from ghashgen.records.core import FIXED_SIZES, QUICK_SIZES
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
@@ -85,6 +86,16 @@ def sizes_to_measure(uses: Iterable[Use]) -> tuple[int, ...]:
     """Return the sizes for the modes that have a choice of them; one at least."""
     found = {size: None for mode, size in cells_of(uses) if mode not in FIXED_SIZES}
     return tuple(found) or (BLOCK_BYTES,)
+
+
+def quick(uses: Iterable[Use]) -> tuple[Use, ...]:
+    """Return uses with the sizes of `bench --quick` alone; a class that has none keeps its own."""
+    return tuple(replace(use, classes=tuple(map(_few, use.classes))) for use in uses)
+
+
+def _few(item: SizeClass) -> SizeClass:
+    few = tuple(size for size in item.sizes if size in QUICK_SIZES)
+    return replace(item, sizes=few or item.sizes)
 
 
 def served(kernel: Point, uses: Iterable[Use]) -> tuple[Use, ...]:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ghashgen.lab.bench.contest import CONTESTS
-from ghashgen.lab.bench.run import Effort, bench
+from ghashgen.lab.bench.run import QUICK, Effort, bench
 from ghashgen.lab.tune.space import Unit
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import Cell, Subject
@@ -64,6 +64,9 @@ COARSE = Stage("coarse", Effort(samples=9, budget=4_000_000, patience=2.0), 1, F
 
 FINE = Stage("fine", Effort(samples=41, budget=40_000_000, patience=6.0), 3, True)
 """The best of the coarse stage again, in turns with each other and with the peers."""
+
+FIRST_LOOK = Stage("quick", QUICK, 1, True)
+"""What `--quick` has in the place of the fine stage: the effort of `bench --quick`."""
 
 
 @dataclass(frozen=True)
