@@ -17,8 +17,13 @@ from ghashgen.choice.chosen import MEASURED, MODEL, load
 from ghashgen.choice.classes import SizeClass
 from ghashgen.cli.verbs.tune import COMMAND
 from ghashgen.kernels.target import target
+from ghashgen.lab.bench import QUICK, QUICK_SIZES
 from ghashgen.lab.tune.choose import decide
-from ghashgen.lab.tune.measure import Batch, describe, measure
+from ghashgen.lab.tune.goals import GOALS, cells_of
+from ghashgen.lab.tune.goals import quick as first_look
+from ghashgen.lab.tune.measure import COARSE as COARSE_STAGE
+from ghashgen.lab.tune.measure import FINE as FINE_STAGE
+from ghashgen.lab.tune.measure import FIRST_LOOK, Batch, Measured, describe, measure
 from ghashgen.lab.tune.rank import rank
 from ghashgen.lab.tune.store import open_store
 from ghashgen.lab.tune.sweep import Here, Plan, sweep
@@ -145,6 +150,40 @@ def test_a_sweep_that_is_not_done_writes_no_set(
     assert "is not written: the sweep is not done" in str(result.exception)
     assert "the budget was spent" in result.output
     assert not path.exists()
+
+
+def test_quick_takes_a_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sizes and the effort of `bench --quick`, one run; its figures are no others'."""
+    here = host("no AVX", SSE)
+    batches: list[Batch] = []
+    fake = Fake(here, lambda name, size: 100.0 + size)
+
+    def note(batch: Batch, core: int) -> Measured:
+        batches.append(batch)
+        return fake(batch)
+
+    monkeypatch.setattr("ghashgen.cli.verbs.tune.describe", lambda: here)
+    monkeypatch.setattr("ghashgen.cli.verbs.tune.measure", note)
+    arguments = ["--isa", "sse", "--multiply", "k", "--reduce", "clmul1", "--blocks", "8"]
+    arguments += ["--store", str(tmp_path / "s.sqlite")]
+    quick = CliRunner().invoke(COMMAND, [*arguments, "--quick"], catch_exceptions=False)
+    assert quick.exit_code == 0, quick.output
+    assert "quick stage" in quick.output
+    assert {batch.sizes for batch in batches} == {QUICK_SIZES}
+    assert [batch.stage for batch in batches] == [COARSE_STAGE, FIRST_LOOK]
+    assert (FIRST_LOOK.effort, FIRST_LOOK.runs) == (QUICK, 1)
+    batches.clear()
+    CliRunner().invoke(COMMAND, arguments, catch_exceptions=False)
+    assert [batch.stage for batch in batches] == [COARSE_STAGE, FINE_STAGE]
+    assert all(set(batch.sizes) > set(QUICK_SIZES) for batch in batches)
+
+
+def test_quick_leaves_every_use_something_to_measure() -> None:
+    for goal in GOALS.values():
+        for use, few in zip(goal.uses, first_look(goal.uses), strict=True):
+            assert [item.up_to for item in few.classes] == [item.up_to for item in use.classes]
+            assert all(item.sizes for item in few.classes)
+            assert {*cells_of([few])} <= {*cells_of([use])}
 
 
 @pytest.mark.parametrize(
