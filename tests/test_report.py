@@ -15,9 +15,11 @@ from reporting import NAMES, STALE, UNPROVED, Folder, entries, make_folder, resu
 from ghashgen.cli.verbs import report as command
 from ghashgen.lab.bench.export import as_plain
 from ghashgen.lab.bench.store import save
-from ghashgen.lab.report import choice
+from ghashgen.lab.report import bounds, choice
 from ghashgen.lab.report.bounds import levelled
-from ghashgen.lab.report.data import Report, Speed
+from ghashgen.lab.report.choice import Line
+from ghashgen.lab.report.data import Report, Speed, Timing
+from ghashgen.lab.report.falls import falls
 from ghashgen.lab.report.gather import gather
 from ghashgen.lab.report.page import PLOTS, Links, page, policy, write
 from ghashgen.lab.report.plots import (
@@ -25,13 +27,18 @@ from ghashgen.lab.report.plots import (
     OURS,
     PALETTE,
     PEERS,
+    WIDTHS,
     Plot,
+    _laid_out,
+    _speed,
+    _style,
     apart,
     inline,
     plots,
 )
 from ghashgen.lab.report.speed import read_speeds
 from ghashgen.lab.report.topics import HASH
+from ghashgen.records.core import SIZES
 from ghashgen.records.records import write_record
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -191,7 +198,8 @@ def test_narrow_kernels_are_held_against_narrow_peers(folder: Folder, tmp_path: 
     assert like is not None
     assert (fastest.name, like.name) == ("openssl_avx", "ipsecmb_avx_safe")
     html = page(found, plots(found), links(folder, tmp_path))
-    first = html.partition('<section id="take"')[2].partition("</section>")[0]
+    # A name may break behind each of its parts.
+    first = html.partition('<section id="take"')[2].partition("</section>")[0].replace("<wbr>", "")
     assert "ipsecmb_avx_safe" in first
     assert "openssl_avx" not in first
 
@@ -342,3 +350,62 @@ def test_ranges_of_lengths_and_of_exponents_are_told_in_a_phrase() -> None:
     assert phrase(["0..287", "0..1567", "none"]) == "0 to 287…1567"
     assert phrase(["m = 3..18446744073709551615"]) == "m = 3 to 2^64 − 1"
     assert phrase(["none"]) == ""
+
+
+def line(label: str, level: int, *cycles: tuple[int, float]) -> Line:
+    timings = tuple(
+        Timing(label, "peer", size, total / size, None, None, 1, "", level)
+        for size, total in cycles
+    )
+    return Line(label, (label,), "peer", timings)
+
+
+def test_a_line_that_falls_is_explained() -> None:
+    even = line("even", 0, (16, 20), (32, 30), (48, 25), (64, 40))
+    other = line("other", 1, (16, 20), (32, 60), (48, 30), (64, 35))
+    slowed = line("slowed", 0, (32, 75.4), (48, 38.0), (64, 134.1))
+    unknown = line("unknown", 2, (32, 75.4), (48, 38.0), (64, 134.1))
+    last = line("last", 0, (32, 75.4), (48, 38.0))
+    found = falls([even, other, slowed, unknown, last])
+    assert [sentence.partition(":")[0] for sentence in found] == [
+        *("other", "slowed", "unknown", "last"),
+    ]
+    assert "30.0 cycles for 48 B, but 60.0 cycles for 32 B. It stays low" in found[0]
+    assert "and 134.1 cycles for 64 B. It rises again" in found[1]
+    assert "upper halves of vector registers" in found[1]
+    assert "the record does not say by what" in found[2]
+    assert "It stays low" in found[3]
+
+
+def test_labels_of_sizes_do_not_touch() -> None:
+    """At the sizes of a record, on the wide plot, which is what 1280 pixels show."""
+    timings = [(size, 10 * size) for size in SIZES]
+    found = [line("a_peer_with_a_long_name_avx512", 0, *timings)]
+    for width in WIDTHS:
+        with _style("test"):
+            figure = _laid_out(_speed(found, width))
+            (axes,) = figure.axes
+            boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        assert len(boxes) > 3
+        assert all(a.x1 < b.x0 for a, b in pairwise(boxes)), width
+
+
+def test_what_is_missing_stands_behind_the_results(folder: Folder, tmp_path: Path) -> None:
+    report = gather(folder.sources(folder.bench))
+    assert report.notes
+    write(report, Links(tmp_path, folder.kernels, project_root()))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    places = [text.index(f'id="{name}"') for name in ("take", "speed", "variants", "notes")]
+    assert places == sorted(places)
+    assert '<a href="#notes">' in text
+
+
+def test_objects_are_examined_once(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = gather(folder.sources(folder.bench))
+    monkeypatch.setattr(bounds, "_said", lambda *given: pytest.fail("examined again"))
+    # In this process, where it is seen.
+    monkeypatch.setattr("ghashgen.support.parallel.workers", lambda: 1)
+    assert gather(folder.sources(folder.bench)) == first
+    monkeypatch.setattr(bounds, "foundation", lambda: "another program")
+    with pytest.raises(pytest.fail.Exception):
+        gather(folder.sources(folder.bench))

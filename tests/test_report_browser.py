@@ -220,6 +220,19 @@ def test_on_a_phone(browser: Any, address: str) -> None:
         assert page.get_by_role("group", name="isa").is_visible()
 
 
+NAMES_CUT = """Array.from(document.querySelectorAll("#take td.mono:nth-of-type(1)"))
+  .filter((cell) => cell.offsetHeight > 0)
+  .map((cell) => cell.getBoundingClientRect().right - cell.closest(".scroll")
+    .getBoundingClientRect().right)"""
+
+
+def test_no_name_of_a_kernel_is_cut_on_a_phone(browser: Any, address: str) -> None:
+    with opened(browser, address, 390) as (page, _):
+        beyond = page.evaluate(NAMES_CUT)
+        assert beyond
+        assert max(beyond) <= 0
+
+
 def test_one_cpu_at_a_time(browser: Any, tmp_path: Path, folder: Folder) -> None:
     paths = [write_record(results(), slug, tmp_path) for slug in ("cpu-a", "cpu-b")]
     report = gather(folder.sources(*paths))

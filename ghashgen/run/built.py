@@ -126,6 +126,22 @@ def _assembled(
     item: tuple[K, str, str],
 ) -> Built[K]:
     kernel, text, source = item
+    obj = _object(target, objects, tool, assembler, fresh, (kernel, text))
+    counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
+    abi, align = target.abi.name, target.table_align_of(kernel)
+    return Built(kernel, obj, abi, align, counted, source, target.prefix)
+
+
+def _object(
+    target: Target,
+    objects: Path,
+    tool: Tool,
+    assembler: str,
+    fresh: bool,
+    item: tuple[Point, str],
+) -> Path:
+    """Return the object of a text, assembled unless it is kept."""
+    kernel, text = item
     digest = sha256(f"{tool.version} {text}".encode())
     stem = f"{kernel.name}-{digest[:16]}"
 
@@ -134,10 +150,7 @@ def _assembled(
         write_whole(asm, text)
         assemble(tool, asm, objects / f"{stem}.o", kernel.instruction_set.arch.default_format.name)
 
-    obj = kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", fill, fresh)
-    counted = audit(kernel, target.symbol(kernel.name), read_object(obj.read_bytes()))
-    abi, align = target.abi.name, target.table_align_of(kernel)
-    return Built(kernel, obj, abi, align, counted, source, target.prefix)
+    return kept(objects / f"{stem}.o", f"object of {digest} by {assembler}", fill, fresh)
 
 
 def _tool(target: Target) -> tuple[Tool, str]:
@@ -173,6 +186,31 @@ def build(
     items = [(kernel, entries.get(kernel.name)) for kernel in kernels]
     work = partial(_build, target, folder, objects, tool, assembler, fresh)
     return tuple(run(work, items, lambda item: on_done(item[0])))
+
+
+def assembling(target: Target, folder: Path, objects: Path) -> Callable[[tuple[K, Entry]], Path]:
+    """Return what gives the object of a kernel of a folder: assembled, and not audited.
+
+    It can be sent to a worker.
+
+    Raises:
+        GhashgenError: as `build`; what it returns, too.
+    """
+    tool, assembler = _tool(target)
+    return partial(_listed, target, folder, objects, tool, assembler)
+
+
+def _listed(
+    target: Target,
+    folder: Path,
+    objects: Path,
+    tool: Tool,
+    assembler: str,
+    item: tuple[Point, Entry],
+) -> Path:
+    kernel, entry = item
+    text, _ = _text(kernel, target, folder, entry, tool)
+    return _object(target, objects, tool, assembler, False, (kernel, text))
 
 
 def build_made(

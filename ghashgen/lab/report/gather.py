@@ -17,7 +17,6 @@ from ghashgen.lab.report.bounds import examine
 from ghashgen.lab.report.data import Examined, Report, Speed, Theorem, Variant
 from ghashgen.lab.report.speed import read_speeds
 from ghashgen.lab.report.topics import HASH, Topic
-from ghashgen.run.built import Built, build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import GENERATED, in_clone, project_root
 from ghashgen.support.toolchain import find_assembler
@@ -119,13 +118,12 @@ def _examined(
         find_assembler(target().syntax.assembler)
     except GhashgenError as refusal:
         return {}, str(refusal)
-    built: list[Built[Point]] = []
-    with progress("assemble", len(entries)) as advance:
+    found: dict[str, Examined] = {}
+    with progress("assemble and examine", len(entries)) as advance:
         for abi in sorted({entry.abi for entry in entries}):
-            kernels = [kernel_of(entry) for entry in entries if entry.abi == abi]
-            built += build(kernels, target(abi), sources.kernels, sources.objects, advance)
-    with progress("examine", len(built)) as advance:
-        return examine(built, advance), ""
+            own = [(kernel_of(entry), entry) for entry in entries if entry.abi == abi]
+            found |= examine(own, target(abi), sources.kernels, sources.objects, advance)
+    return found, ""
 
 
 def _proofs_beside(

@@ -112,18 +112,28 @@ def _plot(
     name: str, draw: Callable[[str], "Figure"], widths: Sequence[str] = tuple(WIDTHS)
 ) -> Plot:
     svg, png = {}, io.BytesIO()
-    for width in widths:
+    for width in dict.fromkeys((*widths, "wide")):
         with _style(f"{name}-{width}"):
-            figure = draw(width)
-            out = io.StringIO()
-            figure.savefig(out, format="svg", transparent=True,
-                           metadata={"Date": None, "Creator": None})  # fmt: skip
-            svg[width] = inline(out.getvalue(), f"{name}-{width}")
-    with _style(name):
-        draw("wide").savefig(
-            png, format="png", dpi=160, facecolor=PALETTE["bg"], metadata={"Software": None}
-        )
+            figure = _laid_out(draw(width))
+            if width in widths:
+                out = io.StringIO()
+                figure.savefig(out, format="svg", transparent=True,
+                               metadata={"Date": None, "Creator": None})  # fmt: skip
+                svg[width] = inline(out.getvalue(), f"{name}-{width}")
+            if width == "wide":
+                figure.savefig(png, format="png", dpi=160, facecolor=PALETTE["bg"],
+                               metadata={"Software": None})  # fmt: skip
     return Plot(name, png.getvalue(), svg)
+
+
+def _laid_out(figure: "Figure") -> "Figure":
+    """Return a figure whose layout is settled: else it is made twice for every file."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        # With an engine, even one that does nothing, each file draws the figure twice.
+        figure.set_layout_engine(None)
+    return figure
 
 
 def inline(svg: str, name: str) -> str:
@@ -191,7 +201,9 @@ def _speed_axes(axes: "Axes", sizes: Sequence[int], wide: bool) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     shown = [size for size in sizes if size.bit_count() == 1]
-    shown = shown if wide else [s for s in shown if s.bit_length() % 4 == 1] or shown
+    # Every other power of two, of a narrow plot every fourth: more labels would touch.
+    step = 2 if wide else 4
+    shown = [s for s in shown if s.bit_length() % step == 1] or shown
     axes.set_xticks(shown, [size_name(size) for size in shown])
     low, high = axes.get_ylim()
     steps = [2**n * m for n in range(-6, 8) for m in (1, 1.5)]
@@ -214,18 +226,10 @@ def _labels(axes: "Axes", ends: list[Any], at: float) -> None:
     gap = (high - low) * 0.047
     places = apart([log2(end[0]) for end in ends], gap, low)
     for (y, label, colour, own), place in zip(ends, places, strict=True):
-        axes.annotate(
-            label,
-            (at, y),
-            (at * 1.6, 2**place),
-            color=colour,
-            va="center",
-            fontsize=8.5,
-            fontweight="bold" if own else "normal",
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5,
-                        "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3},
-            annotation_clip=False,
-        )  # fmt: skip
+        axes.plot((at * 1.1, at * 1.5), (y, 2**place), color=colour, linewidth=0.5, clip_on=False,
+                  scalex=False, scaley=False)  # fmt: skip
+        axes.text(at * 1.6, 2**place, label, color=colour, va="center", fontsize=8.5,
+                  fontweight="bold" if own else "normal")  # fmt: skip
 
 
 def apart(places: Sequence[float], gap: float, floor: float) -> list[float]:

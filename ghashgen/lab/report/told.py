@@ -5,6 +5,7 @@ from typing import Any
 from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.lab.report.choice import TAKEN_SIZES, lines
 from ghashgen.lab.report.data import Report, Speed, Timing
+from ghashgen.lab.report.falls import falls
 from ghashgen.records.core import IMIX_BYTES, size_name
 from ghashgen.records.levels import LEVELS
 
@@ -57,6 +58,7 @@ def told(speed: Speed) -> dict[str, Any]:
         "missing": speed.missing,
         "ours": [line for line in found if line.kind == "kernel"],
         "spread": speed.spread,
+        "falls": falls(found) if speed.spread else [],
         "kernels": len(speed.names("kernel")),
         "best": [
             _best_row(speed, level, size)
