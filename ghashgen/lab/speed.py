@@ -1,7 +1,8 @@
 """What docs/results.md says of speed: text and tables, from the records of each CPU."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from ghashgen.lab.edges import edge_columns, edge_rows
 from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.standing import (
     GCM_COLUMNS,
@@ -15,6 +16,7 @@ from ghashgen.lab.standing import (
     setup_rows,
     wrapped,
 )
+from ghashgen.records.core import HASH_EDGES, SEAL_EDGES
 from ghashgen.records.goals import Book
 from ghashgen.records.records import METHOD, Record
 
@@ -24,6 +26,7 @@ def speed_parts(record: Record) -> Iterable[str]:
     yield f"## Speed on {record.title}"
     yield _measured_on(record)
     yield markdown_table(LONG_COLUMNS, long_rows(record))
+    yield from _edges(record, HASH_EDGES)
     yield from _rest(record)
 
 
@@ -44,8 +47,22 @@ def gcm_parts(record: Record, goals: Book) -> Iterable[str]:
             "bytes of AAD before it; begin and end are in the time, in cycles of a byte of text:"
         )
         yield markdown_table(PIECES_COLUMNS, pieces)
+    yield from _edges(record, SEAL_EDGES)
     yield from _rest(record)
     yield from goal_parts(record, goals)
+
+
+def _edges(record: Record, modes: Mapping[str, str]) -> Iterable[str]:
+    """Yield what memory as callers have it costs; nothing where it was not measured."""
+    results = record.results
+    if rows := tuple(edge_rows(results, modes)):
+        yield wrapped(
+            "Inputs at the edge: what is read and written ends where mapped memory ends, or there "
+            "are no bytes and the pointer to them is null. In brackets, how many times as long as "
+            "at the same place in a page with mapped memory behind it, or with a pointer to mapped "
+            "memory. Of each generation of kernels, and of all peers, the fastest there:"
+        )
+        yield markdown_table(edge_columns(modes, keyed=any(results.keys)), rows)
 
 
 def _measured_on(record: Record) -> str:

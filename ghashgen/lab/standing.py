@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.records.core import (
+    EDGES,
     GCM,
     IMIX,
     IMIX_BYTES,
@@ -19,6 +20,7 @@ from ghashgen.records.core import (
     TEXT,
     Cell,
     Results,
+    beside,
 )
 from ghashgen.records.records import Record
 
@@ -144,7 +146,7 @@ def setup_rows(record: Record) -> Iterator[tuple[str, ...]]:
         found.kernel.name
         for mode, size in results.rows()
         for key in results.keys
-        if (found := pair(results, size, mode, key)) is not None
+        if mode not in beside(EDGES) and (found := pair(results, size, mode, key)) is not None
     }
     for name, subject in sorted(results.subjects.items(), key=lambda s: (s[1].kind, s[0])):
         cell = results.cell(name, 0, "init")

@@ -30,7 +30,44 @@ PIECES = ("pieces-16", "pieces-1k", "pieces-16k", "open-pieces-1k")
 """Of AES-GCM: a message of 64 KiB that is sealed in pieces of 16 bytes, of 1 KiB, of 16 KiB; one
 that is opened in pieces of 1 KiB, and its tag compared at the end."""
 
-MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES)
+HASH_EDGES: Mapping[str, str] = MappingProxyType({"edge": "edge-mapped", "null": "empty"})
+"""Modes of GHASH with memory as callers have it, each with the mode that it is compared with: an
+input that ends where mapped memory ends, beside one at the same place in a page before a page that
+is mapped; a null pointer and no bytes, beside a pointer to mapped memory and no bytes."""
+
+SEAL_EDGES: Mapping[str, str] = MappingProxyType(
+    {
+        "seal-aad-null": "seal-aad-empty",
+        "seal-edge": "seal-edge-mapped",
+        "open-edge": "open-edge-mapped",
+    }
+)
+"""The same of AES-GCM. Text, AAD and output end there; null or empty is the AAD."""
+
+EDGES: Mapping[str, str] = MappingProxyType({**HASH_EDGES, **SEAL_EDGES})
+"""All of them."""
+
+HASH_PLACES = ("crossing", "key-crossing", "cold")
+SEAL_PLACES = (
+    *("seal-out-edge", "seal-crossing", "seal-in-step", "seal-key-crossing"),
+    "seal-cold",
+)
+"""Modes that are measured when asked for: only the output at the edge; the text begins 8 bytes
+before the end of a page; output and input at the same addresses modulo 4096; a table with the
+boundary of two pages in its middle; one call after other code has filled the instruction caches."""
+
+
+def beside(edges: Mapping[str, str]) -> tuple[str, ...]:
+    """Return modes, each before the one that it is compared with."""
+    return tuple(mode for pair in edges.items() for mode in pair)
+
+
+_PLACED = (*beside(EDGES), *HASH_PLACES, *SEAL_PLACES)
+
+EDGE_LARGEST = 2048
+"""The longest message, in bytes, of the modes that are about where memory lies."""
+
+MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, *_PLACED)
 """Every mode."""
 
 INIT_MODES = frozenset({"init", "init-throughput"})
@@ -45,11 +82,21 @@ PIECES_BYTES = 1 << 16
 FIXED_SIZES: Mapping[str, int] = MappingProxyType(
     {
         **dict.fromkeys(sorted(INIT_MODES), 0),
+        **dict.fromkeys(("null", "empty"), 0),
         IMIX: IMIX_BYTES,
         **dict.fromkeys(PIECES, PIECES_BYTES),
     }
 )
 """Modes that have no choice of sizes, with the size of their cells."""
+
+
+def sizes_of(mode: str, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes at which a mode is measured, of these."""
+    if mode in FIXED_SIZES:
+        return (FIXED_SIZES[mode],)
+    chosen = sorted(set(sizes))
+    return tuple(size for size in chosen if mode not in _PLACED or size <= EDGE_LARGEST)
+
 
 SIZES = (16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 1500, 4096, 16384, 65536, 1 << 20)
 """Message sizes in bytes; 1500 has a partial last block."""
@@ -223,10 +270,10 @@ def ratio(kernel: Cell, peer: Cell | None) -> float | None:
     return None if peer is None else peer.cycles / kernel.cycles
 
 
-def size_name(size: int) -> str:
+def size_name(size: int, mode: str = "init") -> str:
     """Return 64 B, 4 KiB, 1 MiB; a key set-up has no size."""
     if not size:
-        return "key"
+        return "key" if mode in INIT_MODES else "0 B"
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size % unit == 0:
             return f"{size // unit} {name}"

@@ -7,18 +7,17 @@ quartile is null where only the median is known.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, defstruct
 
 from ghashgen.kernels.families import DEFAULT
 from ghashgen.records.core import (
     FIXED_SIZES,
     MODES,
-    PIECES,
     Cell,
     Machine,
     Results,
@@ -27,7 +26,7 @@ from ghashgen.records.core import (
     size_name,
 )
 from ghashgen.records.cpus import core_of, title_of
-from ghashgen.support.documents import Document
+from ghashgen.support.documents import Document, converted
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 
@@ -128,35 +127,39 @@ _Quartiles = tuple[float, float | None, float | None] | None
 """Median, first and third quartile; null where there is no such figure."""
 
 
-_RENAMED = {
-    name.replace("-", "_"): name
-    for name in ("init-throughput", "seal-latency", "open-latency", *PIECES)
-}
-
-
-class _Row(Struct, frozen=True, rename=_RENAMED):
-    """A subject's line: a cell for each size, one for a mode without a message."""
+class _Subject(Struct, frozen=True):
+    """A subject's line, but for its figures."""
 
     kind: str
     table_bytes: int
     digest: str
     needs: tuple[str, ...]
-    throughput: tuple[_Quartiles, ...] | None = None
-    latency: tuple[_Quartiles, ...] | None = None
-    init: _Quartiles = None
-    init_throughput: _Quartiles = None
-    gcm: tuple[_Quartiles, ...] | None = None
     key: int = 0
-    seal: tuple[_Quartiles, ...] | None = None
-    open: tuple[_Quartiles, ...] | None = None
-    seal_latency: tuple[_Quartiles, ...] | None = None
-    open_latency: tuple[_Quartiles, ...] | None = None
-    imix: _Quartiles = None
-    text: tuple[_Quartiles, ...] | None = None
-    pieces_16: _Quartiles = None
-    pieces_1k: _Quartiles = None
-    pieces_16k: _Quartiles = None
-    open_pieces_1k: _Quartiles = None
+
+
+def _field(mode: str) -> str:
+    return mode.replace("-", "_")
+
+
+_ROW = cast(
+    type[_Subject],
+    defstruct(
+        "_ROW",
+        [
+            (
+                _field(mode),
+                _Quartiles if mode in FIXED_SIZES else tuple[_Quartiles, ...] | None,
+                None,
+            )
+            for mode in MODES
+        ],
+        bases=(_Subject,),
+        rename={_field(mode): mode for mode in MODES},
+        frozen=True,
+    ),
+)
+"""The whole of it: of each mode a cell for every size, or one where there is no choice of sizes.
+Older records lack newer modes."""
 
 
 class _File(Struct, frozen=True):
@@ -168,7 +171,7 @@ class _File(Struct, frozen=True):
     note: str
     missing: dict[str, str]
     sizes: tuple[int, ...]
-    subjects: dict[str, _Row]
+    subjects: dict[str, dict[str, Any]]
 
 
 _FILE = Document(
@@ -186,25 +189,26 @@ def load_record(path: Path) -> Record:
         GhashgenError: it is malformed.
     """
     body = _FILE.read(path)
-    subjects = {
-        name: Subject(name, row.kind, row.table_bytes, row.digest, row.needs, row.key)
-        for name, row in body.subjects.items()
-    }
     try:
-        cells = tuple(c for name, row in body.subjects.items() for c in _cells(name, row, body))
+        rows = {n: converted(row, _ROW, f"subjects.{n}") for n, row in body.subjects.items()}
+        cells = tuple(c for name, row in rows.items() for c in _cells(name, row, body.sizes))
     except ValueError as error:
         raise _FILE.refuse(path, str(error)) from None
+    subjects = {
+        name: Subject(name, row.kind, row.table_bytes, row.digest, row.needs, row.key)
+        for name, row in rows.items()
+    }
     machine = Machine(body.cpu, body.features, body.clock_ghz, body.sources)
     results = Results(machine, subjects, cells, body.missing)
     return Record(path.stem, body.runs, body.note, results)
 
 
-def _cells(name: str, row: _Row, body: _File) -> Iterator[Cell]:
+def _cells(name: str, row: _Subject, every: Sequence[int]) -> Iterator[Cell]:
     for mode in MODES:
-        values = getattr(row, mode.replace("-", "_"))
+        values = getattr(row, _field(mode))
         if values is None:
             continue
-        sizes = (FIXED_SIZES[mode],) if mode in FIXED_SIZES else body.sizes
+        sizes = (FIXED_SIZES[mode],) if mode in FIXED_SIZES else every
         found = (values,) if mode in FIXED_SIZES else values
         if len(found) != len(sizes):
             raise ValueError(f"subjects.{name}.{mode}: {len(found)} cells, {len(sizes)} sizes")
@@ -246,7 +250,7 @@ def _lost(before: Results, now: Results) -> list[str]:
     """Return the cells of kernels that the first has and the second lacks, in words."""
     cells = {(cell.name, cell.mode, cell.size) for cell in now.cells}
     return [
-        f"{cell.name} {cell.mode} {size_name(cell.size)}"
+        f"{cell.name} {cell.mode} {size_name(cell.size, cell.mode)}"
         for cell in before.cells
         if (cell.name, cell.mode, cell.size) not in cells
     ]

@@ -7,7 +7,8 @@
 
 #include "../kernel.h"
 
-enum bench_mode {
+/* What is called in a loop, and what it waits for; see loops.h and gcm_loops.h. */
+enum bench_kind {
     BENCH_THROUGHPUT,
     BENCH_LATENCY,
     BENCH_INIT,
@@ -19,26 +20,56 @@ enum bench_mode {
     BENCH_OPEN_LATENCY,
     BENCH_IMIX,
     BENCH_TEXT,
-    BENCH_PIECES_16,
-    BENCH_PIECES_1K,
-    BENCH_PIECES_16K,
-    BENCH_OPEN_PIECES_1K,
-    BENCH_MODES
+    BENCH_SEAL_PIECES,
+    BENCH_OPEN_PIECES,
+    BENCH_KINDS
 };
 
-extern const char *const bench_mode_names[BENCH_MODES];
+/* Where a buffer lies. */
+enum bench_where {
+    BENCH_MIDDLE,      /* mapped memory before and behind it */
+    BENCH_EDGE,        /* it ends where mapped memory ends */
+    BENCH_EDGE_MAPPED, /* the same place in a page, and the next page is mapped */
+    BENCH_CROSSING,    /* it begins BENCH_BEFORE_CROSSING bytes before the end of a page */
+    BENCH_IN_STEP,     /* its addresses are those of the middle input, modulo 4096 */
+    BENCH_EMPTY,       /* no bytes, at an address that is mapped */
+    BENCH_NULL         /* no bytes, and a null pointer */
+};
+#define BENCH_BEFORE_CROSSING 8
 
-/* Bytes of a message in a mode that has no choice of sizes, 0 in key set-up; BENCH_ANY: it has. */
+/* One mode: a kind of loop, and the memory that it works on. modes.c lists them. */
+struct bench_mode {
+    const char *name;
+    enum bench_kind kind;
+    long bytes;   /* of a message where there is no choice of sizes, 0 in key set-up; BENCH_ANY: there is */
+    size_t most;  /* bytes of the longest message measured; 0: any */
+    size_t piece; /* bytes of a piece, where a message is taken in pieces; else 0 */
+    enum bench_where in, out, aad;
+    int key_crosses; /* the boundary of two pages lies in the middle of the table */
+    int cold;        /* single calls, each after other code has filled the instruction caches */
+};
 #define BENCH_ANY (-1)
-extern const long bench_mode_bytes[BENCH_MODES];
-
-/* Bytes of a piece, in modes that take a message in pieces; else 0. */
-extern const size_t bench_mode_piece[BENCH_MODES];
+#define BENCH_MODES 64
+extern const struct bench_mode bench_modes[];
+extern const size_t bench_mode_count;
 
 /* Whether messages are opened, for which w->tag has to be that of w->len bytes. */
-extern const int bench_mode_opens[BENCH_MODES];
+static inline int bench_opens(const struct bench_mode *mode)
+{
+    return mode->kind == BENCH_OPEN || mode->kind == BENCH_OPEN_LATENCY ||
+           mode->kind == BENCH_OPEN_PIECES;
+}
 
-/* Bytes of that message. */
+/* Whether its memory is not that of the other modes of its kind. */
+static inline int bench_is_placed(const struct bench_mode *mode)
+{
+    return mode->in || mode->out || mode->aad || mode->key_crosses;
+}
+
+/* Bytes of the longest message in a buffer that is not in the middle. */
+#define BENCH_PLACED_BYTES 2048
+
+/* Bytes of a message in pieces. */
 #define BENCH_PIECES_BYTES 65536
 
 /* Bytes of AAD before a message (of AES-GCM, unless the plan says otherwise), and of the lengths after
@@ -69,7 +100,7 @@ struct bench_work {
     size_t aad_len;
     uint8_t *out;               /* as long as in */
     const uint8_t *sealed, *tag; /* of in, with the first IV */
-    size_t piece;                /* see bench_mode_piece */
+    size_t piece;                /* of struct bench_mode */
 };
 
 struct bench_subject;
@@ -85,7 +116,7 @@ struct bench_subject {
     kernel_entry seal, open, text; /* likewise, of AES-GCM */
     kernel_entry start, aad, seal_more, seal_end, open_more, open_end; /* a message in pieces */
     const kernel_entry *calls; /* of a way that has other functions: its header says which */
-    bench_loop *loops[BENCH_MODES]; /* NULL in modes that are not for it */
+    bench_loop *loops[BENCH_KINDS]; /* NULL of kinds that are not for it */
     /* One call of each, for the check of results. */
     void (*call_init)(const struct bench_subject *, void *table, const uint8_t *h);
     void (*call_update)(const struct bench_subject *, const void *table, uint8_t *x,
@@ -101,9 +132,10 @@ struct bench_subject {
 };
 
 /* Whether a subject takes messages of this size in this mode. */
-static inline int bench_takes(const struct bench_subject *s, enum bench_mode mode, size_t size)
+static inline int bench_takes(const struct bench_subject *s, const struct bench_mode *mode,
+                              size_t size)
 {
-    return s->loops[mode] && !(mode == BENCH_TEXT && s->whole_blocks && size % 16);
+    return s->loops[mode->kind] && !(mode->kind == BENCH_TEXT && s->whole_blocks && size % 16);
 }
 
 /* A library's subjects, filled in when open is called; open returns how many there are. */

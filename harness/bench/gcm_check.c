@@ -54,36 +54,60 @@ static int takes_these(const struct bench_subject *s, const struct bench_work *w
 /* In pieces of every size that is measured. */
 static int takes_pieces(const struct plan *plan, const struct bench_subject *s, struct bench_work w)
 {
-    for (int mode = 0; mode < BENCH_MODES; mode++) {
-        w.piece = bench_mode_piece[mode];
-        if (plan->modes[mode] && w.piece && !takes_these(s, &w))
+    for (size_t i = 0; i < plan->mode_count; i++) {
+        w.piece = plan->modes[i]->piece;
+        if (w.piece && !takes_these(s, &w))
             return 0;
     }
     return 1;
 }
 
+/* All functions on a message in the middle. */
 static int is_right(const struct plan *plan, const struct bench_subject *s,
                     const struct bench_work *w, const struct aes_key *key)
 {
+    int takes = s->loops[BENCH_TEXT] && !(s->whole_blocks && w->len % 16);
     return (!s->call_seal_pieces || takes_pieces(plan, s, *w)) &&
            (!s->call_seal || seals(s, w)) && (!s->call_open || opens(s, w)) &&
-           (!bench_takes(s, BENCH_TEXT, w->len) || takes_text(s, w, key));
+           (!takes || takes_text(s, w, key));
 }
 
-static int check_size(const struct plan *plan, struct bench_memory *m, size_t size)
+/* What a mode calls, where its buffers lie. */
+static int is_right_placed(const struct bench_subject *s, const struct bench_work *w,
+                           const struct bench_mode *mode)
 {
-    memory_tags(m, size);
+    if (!s->loops[mode->kind])
+        return 1;
+    s->call_init(s, w->table, w->h);
+    return bench_opens(mode) ? opens(s, w) : seals(s, w);
+}
+
+static int check_size(const struct plan *plan, struct bench_memory *m,
+                      const struct bench_mode *mode, size_t size)
+{
+    memory_tags(m, mode, size);
     for (size_t i = 0; i < plan->subject_count; i++) {
         const struct bench_subject *s = plan->subjects[i];
         if (!s->key_bits)
             continue;
         check_event("checking", s, size);
-        const struct bench_work w = memory_work(m, plan, i, size);
-        if (!is_right(plan, s, &w, memory_key(m, s->key_bits))) {
+        const struct bench_work w = memory_work(m, plan, i, mode, size);
+        if (bench_is_placed(mode) ? !is_right_placed(s, &w, mode)
+                                  : !is_right(plan, s, &w, memory_key(m, s->key_bits))) {
             check_event("wrong", s, size);
             return -1;
         }
     }
+    return 0;
+}
+
+static int check_mode(const struct plan *plan, struct bench_memory *m,
+                      const struct bench_mode *mode)
+{
+    size_t sizes[PLAN_SIZES], count = plan_sizes(plan, mode, sizes);
+    for (size_t j = 0; j < count; j++)
+        if (check_size(plan, m, mode, sizes[j]) != 0)
+            return -1;
     return 0;
 }
 
@@ -97,13 +121,16 @@ int check_messages(const struct plan *plan, struct bench_memory *m)
         }
     }
     for (size_t j = 0; j < plan->size_count; j++)
-        if (check_size(plan, m, plan->sizes[j]) != 0)
+        if (check_size(plan, m, &memory_middle, plan->sizes[j]) != 0)
             return -1;
-    for (size_t j = 0; plan->modes[BENCH_IMIX] && j < BENCH_IMIX_MESSAGES; j++)
-        if (check_size(plan, m, bench_imix[j]) != 0)
+    for (size_t j = 0; plan_has(plan, BENCH_IMIX) && j < BENCH_IMIX_MESSAGES; j++)
+        if (check_size(plan, m, &memory_middle, bench_imix[j]) != 0)
             return -1;
-    for (int mode = 0; mode < BENCH_MODES; mode++)
-        if (plan->modes[mode] && bench_mode_piece[mode])
-            return check_size(plan, m, BENCH_PIECES_BYTES);
+    if ((plan_has(plan, BENCH_SEAL_PIECES) || plan_has(plan, BENCH_OPEN_PIECES)) &&
+        check_size(plan, m, &memory_middle, BENCH_PIECES_BYTES) != 0)
+        return -1;
+    for (size_t k = 0; k < plan->mode_count; k++)
+        if (bench_is_placed(plan->modes[k]) && check_mode(plan, m, plan->modes[k]) != 0)
+            return -1;
     return 0;
 }

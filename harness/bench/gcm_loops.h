@@ -170,10 +170,8 @@ static inline int bench_same_tag(const uint8_t a[16], const uint8_t b[16])
     }                                                                                              \
     static void WAY##_fill_pieces(struct bench_subject *s)                                         \
     {                                                                                              \
-        s->loops[BENCH_PIECES_16] = WAY##_loop_seal_pieces;                                        \
-        s->loops[BENCH_PIECES_1K] = WAY##_loop_seal_pieces;                                        \
-        s->loops[BENCH_PIECES_16K] = WAY##_loop_seal_pieces;                                       \
-        s->loops[BENCH_OPEN_PIECES_1K] = WAY##_loop_open_pieces;                                   \
+        s->loops[BENCH_SEAL_PIECES] = WAY##_loop_seal_pieces;                                      \
+        s->loops[BENCH_OPEN_PIECES] = WAY##_loop_open_pieces;                                      \
         s->call_seal_pieces = WAY##_call_seal_pieces;                                              \
         s->call_open_pieces = WAY##_call_open_pieces;                                              \
     }

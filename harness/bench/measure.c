@@ -10,12 +10,16 @@
 
 #include "../json.h"
 #include "clock.h"
+#include "cold.h"
 
 /* A cell that has used up its budget still gets this many samples. */
 #define FEWEST 5
 
 /* Attempts for each sample wanted where there is no patience to wait for a quiet core. */
 #define ATTEMPTS 4
+
+/* Calls of a sample of a cold mode, each after other code. */
+#define COLD_CALLS 16
 
 /* A batch ends after so many samples or seconds. */
 #define BATCH 64
@@ -38,13 +42,13 @@ struct batch {
 struct timed {
     const struct bench_subject *subject;
     const struct bench_work *work;
-    enum bench_mode mode;
+    const struct bench_mode *mode;
 };
 
 static void run_loop(const void *argument)
 {
     const struct timed *t = argument;
-    t->subject->loops[t->mode](t->subject, t->work);
+    t->subject->loops[t->mode->kind](t->subject, t->work);
 }
 
 /* Repeats a call until a sample is long enough; the first calls also warm the caches. */
@@ -52,7 +56,7 @@ static void choose_reps(const struct plan *plan, const struct timed *t, struct b
 {
     work->reps = 1;
     run_loop(t);
-    for (;;) {
+    while (!t->mode->cold) {
         double cycles = clock_run(run_loop, t).cycles;
         if (cycles >= plan->cycles / 2 || work->reps >= 1000000)
             break;
@@ -73,16 +77,35 @@ static int wants_more(const struct plan *plan, const struct cell *c)
     return c->used < plan->budget || c->kept + c->dropped < FEWEST;
 }
 
+/* A tenth unmeasured: the subjects between two turns have used caches and predictors. */
+static struct clock_sample run_warm(const struct timed *t)
+{
+    struct bench_work warm = *t->work;
+    warm.reps /= 10;
+    const struct timed w = {t->subject, &warm, t->mode};
+    run_loop(&w);
+    return clock_run(run_loop, t);
+}
+
+/* The mean of single calls, since the counter's steps may be as long as a tenth of a call. */
+static struct clock_sample run_cold(const struct timed *t)
+{
+    struct clock_sample all = {.undisturbed = 1};
+    for (int i = 0; i < COLD_CALLS; i++) {
+        cold_code();
+        struct clock_sample one = clock_run(run_loop, t);
+        all.cycles += one.cycles / COLD_CALLS;
+        all.undisturbed &= one.undisturbed;
+        if (!i || one.per_cycle < all.per_cycle)
+            all.per_cycle = one.per_cycle;
+    }
+    return all;
+}
+
 /* Whether the core was alone during this sample, which is then kept. */
 static int take_sample(const struct plan *plan, struct cell *c, const struct timed *t)
 {
-    /* A tenth unmeasured: the subjects between two turns have used caches and predictors. */
-    struct bench_work warm = c->work;
-    warm.reps = c->work.reps / 10;
-    const struct timed w = {t->subject, &warm, t->mode};
-    run_loop(&w);
-
-    struct clock_sample sample = clock_run(run_loop, t);
+    struct clock_sample sample = t->mode->cold ? run_cold(t) : run_warm(t);
     c->used += sample.cycles;
     if (plan->rate > 0 && (!sample.undisturbed || sample.per_cycle < plan->rate)) {
         c->dropped++;
@@ -117,7 +140,7 @@ static int is_full(const struct batch *b)
 }
 
 /* One sample of each cell that wants more; whether to go on. */
-static int take_turn(const struct plan *plan, struct cell *cells, enum bench_mode mode,
+static int take_turn(const struct plan *plan, struct cell *cells, const struct bench_mode *mode,
                      struct batch *b, double *patience)
 {
     int any = 0;
@@ -146,7 +169,7 @@ static void write_cell(const struct cell *c, const struct timed *t, size_t size)
     printf("{\"event\": \"cell\", \"name\": ");
     json_string(t->subject->name);
     printf(", \"size\": %zu, \"mode\": ", size);
-    json_string(bench_mode_names[t->mode]);
+    json_string(t->mode->name);
     printf(", \"reps\": %zu, \"dropped\": %zu, \"cycles\": [", c->work.reps, c->dropped);
     for (size_t i = 0; i < c->kept; i++)
         printf("%s%.2f", i ? ", " : "", c->cycles[i]);
@@ -160,8 +183,8 @@ static int is_opened(const struct timed *t)
                           : t->subject->call_open(t->subject, t->work, t->work->tag);
 }
 
-static int measure_row(const struct plan *plan, struct bench_memory *m, enum bench_mode mode,
-                       size_t size)
+static int measure_row(const struct plan *plan, struct bench_memory *m,
+                       const struct bench_mode *mode, size_t size)
 {
     size_t n = plan->subject_count;
     struct cell *cells = calloc(n, sizeof *cells);
@@ -169,17 +192,16 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
     double *cycles = calloc(n * plan->samples, sizeof *cycles);
     if (!cells || !cycles)
         return -1;
-    if (bench_mode_opens[mode])
-        memory_tags(m, size);
+    if (bench_opens(mode))
+        memory_tags(m, mode, size);
     for (size_t i = 0; i < n; i++) {
         cells[i].cycles = cycles + i * plan->samples;
-        cells[i].work = memory_work(m, plan, i, size);
-        cells[i].work.piece = bench_mode_piece[mode];
+        cells[i].work = memory_work(m, plan, i, mode, size);
         cells[i].absent = !bench_takes(plan->subjects[i], mode, size);
         const struct timed t = {plan->subjects[i], &cells[i].work, mode};
         if (cells[i].absent)
             continue;
-        if (bench_mode_opens[mode] && !is_opened(&t)) {
+        if (bench_opens(mode) && !is_opened(&t)) {
             check_event("wrong", t.subject, size);
             return 1;
         }
@@ -205,13 +227,10 @@ static int measure_row(const struct plan *plan, struct bench_memory *m, enum ben
 
 int measure(const struct plan *plan, struct bench_memory *m)
 {
-    for (int mode = 0; mode < BENCH_MODES; mode++) {
-        if (!plan->modes[mode])
-            continue;
-        long fixed = bench_mode_bytes[mode];
-        for (size_t j = 0; j < (fixed == BENCH_ANY ? plan->size_count : 1); j++) {
-            size_t size = fixed == BENCH_ANY ? plan->sizes[j] : (size_t)fixed;
-            int failed = measure_row(plan, m, (enum bench_mode)mode, size);
+    for (size_t i = 0; i < plan->mode_count; i++) {
+        size_t sizes[PLAN_SIZES], count = plan_sizes(plan, plan->modes[i], sizes);
+        for (size_t j = 0; j < count; j++) {
+            int failed = measure_row(plan, m, plan->modes[i], sizes[j]);
             if (failed)
                 return failed;
         }

@@ -21,30 +21,41 @@ int measure(const struct plan *plan, struct bench_memory *memory);
 /* Sizes of AES keys: 128, 192, 256. */
 #define KEYS 3
 
+/* The places of one buffer. */
+struct bench_buffer {
+    uint8_t *middle;   /* as long as the longest message: of a shorter one, its beginning */
+    uint8_t *edge;     /* the end of mapped memory, BENCH_PLACED_BYTES before it */
+    uint8_t *boundary; /* of two pages, as many bytes on either side */
+};
+
 /* What is known of one key of AES: the message that it seals. */
 struct bench_sealed {
     struct aes_key key;
-    uint8_t *text; /* as long as the longest message: of a shorter one, its beginning */
+    struct bench_buffer text;
     uint8_t tag[16];
 };
 
 struct bench_memory {
-    uint8_t *in;     /* at the plan's offset from a page boundary */
-    uint8_t *out;    /* half a page from where it would be in step with in */
+    struct bench_buffer in;  /* in the middle at the plan's offset from a page boundary */
+    struct bench_buffer out; /* in the middle half a page from where it would be in step with in */
+    struct bench_buffer aad;
     uint8_t *states; /* BENCH_STATES of 16 bytes */
-    uint8_t *counters, *aad;
+    uint8_t *counters;
     size_t aad_len;
     uint8_t h[32]; /* hash subkey, or key of AES */
     struct bench_sealed sealed[KEYS];
-    void **tables; /* one for each subject, each on pages of its own */
+    uint8_t **tables; /* two places for each subject, on pages of its own */
 };
 
-/* A plan's subject on this memory. */
+/* A plan's subject in a mode on this memory, where the mode has its buffers. */
 struct bench_work memory_work(const struct bench_memory *memory, const struct plan *plan,
-                              size_t subject, size_t len);
+                              size_t subject, const struct bench_mode *mode, size_t len);
 
-/* Makes the tags those of messages of this length. */
-void memory_tags(struct bench_memory *memory, size_t len);
+/* Makes the tags those of messages of this length in this mode. */
+void memory_tags(struct bench_memory *memory, const struct bench_mode *mode, size_t len);
+
+/* What modes have that say nothing else: every buffer in the middle. */
+extern const struct bench_mode memory_middle;
 
 /* The round keys for a key of so many bits. */
 const struct aes_key *memory_key(const struct bench_memory *memory, unsigned bits);

@@ -32,10 +32,16 @@ static int add_size(struct plan *p, const char *value)
 
 static int add_mode(struct plan *p, const char *value)
 {
-    for (int i = 0; i < BENCH_MODES; i++)
-        if (strcmp(bench_mode_names[i], value) == 0)
-            return p->modes[i] = 1;
-    return 0;
+    const struct bench_mode *found = NULL;
+    for (size_t i = 0; i < bench_mode_count; i++)
+        if (strcmp(bench_modes[i].name, value) == 0)
+            found = &bench_modes[i];
+    for (size_t i = 0; i < p->mode_count; i++)
+        if (p->modes[i] == found)
+            return 0;
+    if (found)
+        p->modes[p->mode_count++] = found;
+    return found != NULL;
 }
 
 static int set_samples(struct plan *p, const char *value)
@@ -131,4 +137,25 @@ int plan_read(FILE *stream, struct plan *plan, char *text, size_t text_size)
         }
     }
     return 0;
+}
+
+int plan_has(const struct plan *plan, enum bench_kind kind)
+{
+    for (size_t i = 0; i < plan->mode_count; i++)
+        if (plan->modes[i]->kind == kind)
+            return 1;
+    return 0;
+}
+
+size_t plan_sizes(const struct plan *plan, const struct bench_mode *mode, size_t sizes[PLAN_SIZES])
+{
+    if (mode->bytes != BENCH_ANY) {
+        sizes[0] = (size_t)mode->bytes;
+        return 1;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < plan->size_count; i++)
+        if (!mode->most || plan->sizes[i] <= mode->most)
+            sizes[count++] = plan->sizes[i];
+    return count;
 }

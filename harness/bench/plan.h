@@ -16,7 +16,8 @@ struct plan {
     size_t subject_count;
     size_t sizes[PLAN_SIZES];
     size_t size_count;
-    int modes[BENCH_MODES];
+    const struct bench_mode *modes[BENCH_MODES];
+    size_t mode_count;
     size_t samples;  /* wanted of each cell */
     double cycles;   /* that one sample should take, where one call takes less */
     double budget;   /* cycles after which a cell has enough, if it has a few samples */
@@ -33,5 +34,11 @@ struct plan {
  * nops PART, patience SECONDS, offset BYTES, aad BYTES, core N. Returns 0, or -1 with the cause in text.
  */
 int plan_read(FILE *stream, struct plan *plan, char *text, size_t text_size);
+
+/* Whether a mode of this kind is in it. */
+int plan_has(const struct plan *plan, enum bench_kind kind);
+
+/* The sizes at which a mode is measured; returns how many there are. */
+size_t plan_sizes(const struct plan *plan, const struct bench_mode *mode, size_t sizes[PLAN_SIZES]);
 
 #endif

@@ -10,51 +10,6 @@
 
 BENCH_LOOPS(native, NATIVE_INIT, NATIVE_UPDATE)
 
-const char *const bench_mode_names[BENCH_MODES] = {
-    [BENCH_THROUGHPUT] = "throughput",
-    [BENCH_LATENCY] = "latency",
-    [BENCH_INIT] = "init",
-    [BENCH_INIT_THROUGHPUT] = "init-throughput",
-    [BENCH_GCM] = "gcm",
-    [BENCH_SEAL] = "seal",
-    [BENCH_OPEN] = "open",
-    [BENCH_SEAL_LATENCY] = "seal-latency",
-    [BENCH_OPEN_LATENCY] = "open-latency",
-    [BENCH_IMIX] = "imix",
-    [BENCH_TEXT] = "text",
-    [BENCH_PIECES_16] = "pieces-16",
-    [BENCH_PIECES_1K] = "pieces-1k",
-    [BENCH_PIECES_16K] = "pieces-16k",
-    [BENCH_OPEN_PIECES_1K] = "open-pieces-1k",
-};
-
-const long bench_mode_bytes[BENCH_MODES] = {
-    [BENCH_THROUGHPUT] = BENCH_ANY,   [BENCH_LATENCY] = BENCH_ANY,
-    [BENCH_GCM] = BENCH_ANY,          [BENCH_SEAL] = BENCH_ANY,
-    [BENCH_OPEN] = BENCH_ANY,         [BENCH_SEAL_LATENCY] = BENCH_ANY,
-    [BENCH_OPEN_LATENCY] = BENCH_ANY, [BENCH_IMIX] = BENCH_IMIX_BYTES,
-    [BENCH_TEXT] = BENCH_ANY,         [BENCH_PIECES_16] = BENCH_PIECES_BYTES,
-    [BENCH_PIECES_1K] = BENCH_PIECES_BYTES,
-    [BENCH_PIECES_16K] = BENCH_PIECES_BYTES,
-    [BENCH_OPEN_PIECES_1K] = BENCH_PIECES_BYTES,
-};
-
-const size_t bench_mode_piece[BENCH_MODES] = {
-    [BENCH_PIECES_16] = 16,
-    [BENCH_PIECES_1K] = 1024,
-    [BENCH_PIECES_16K] = 16384,
-    [BENCH_OPEN_PIECES_1K] = 1024,
-};
-
-const int bench_mode_opens[BENCH_MODES] = {
-    [BENCH_OPEN] = 1,
-    [BENCH_OPEN_LATENCY] = 1,
-    [BENCH_OPEN_PIECES_1K] = 1,
-};
-
-const size_t bench_imix[BENCH_IMIX_MESSAGES] = {64,   594, 64,  64, 594, 64,
-                                                1518, 64,  594, 64, 64,  594};
-
 #define ROOM 2048
 
 static struct bench_subject subjects[ROOM];

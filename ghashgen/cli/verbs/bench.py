@@ -1,5 +1,6 @@
 """ghashgen bench: measure kernels against other implementations, in one process, in turns."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -8,6 +9,7 @@ from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
     chosen_kernels,
+    core_option,
     default_out,
     json_option,
     one_of,
@@ -23,10 +25,11 @@ from ghashgen.lab.bench import CONTESTS, QUICK, QUICK_SIZES, SIZES, Contest, Eff
 from ghashgen.lab.bench.export import as_csv, as_plain
 from ghashgen.lab.bench.objects import load_objects
 from ghashgen.lab.bench.peers import INSTALL
-from ghashgen.lab.bench.run import cells_in_plan
+from ghashgen.lab.bench.run import cells_in_plan, refuse_impossible
 from ghashgen.lab.bench.store import save
 from ghashgen.lab.bench.table import best_table, full_table, init_table
-from ghashgen.records.core import INIT_MODES, Results
+from ghashgen.lab.edges import edge_table
+from ghashgen.records.core import EDGES, INIT_MODES, Results, beside
 from ghashgen.records.machine import cpu_slug
 from ghashgen.records.records import FOLDER, write_record
 from ghashgen.run.built import build
@@ -68,7 +71,7 @@ def _every(what: str) -> tuple[str, ...]:
     shell_complete=one_of(lambda: _every("modes")),
 )
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
-@click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
+@core_option
 @click.option("--quick", is_flag=True, help="A first look: few sizes and samples, one run.")
 @click.option("--every", is_flag=True, help="Show every cell, however many subjects there are.")
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
@@ -101,8 +104,8 @@ def COMMAND(
     sizes = sizes or (QUICK_SIZES if quick else SIZES)
     modes = mode or contest.default_modes
     runs = runs or (1 if quick else 3)
-    base = QUICK if quick else Effort()
-    effort = Effort(**{**vars(base), "core": core})
+    effort = replace(QUICK if quick else Effort(), core=core)
+    refuse_impossible(contest, peers, sizes, modes, runs, core)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
     # Peers bring a few subjects each; the bar is close enough without asking the program.
@@ -154,11 +157,15 @@ def _print(results: Results, contest: Contest, modes: tuple[str, ...], every: bo
     machine = results.machine
     say(f"{machine.cpu}, {machine.clock_ghz:.2f} GHz; sources {machine.git or 'unknown'}")
     tables = []
+    edges = [mode for mode in modes if mode in beside(EDGES)]
     for mode in [mode for mode in modes if mode not in INIT_MODES]:
         for key in results.keys:
-            tables.append(best_table(results, mode, key))
+            if mode not in edges:
+                tables.append(best_table(results, mode, key))
             if every or len(results.subjects) <= _FULL_UP_TO:
                 tables.append(full_table(results, mode, key))
+    if edges:
+        tables += [edge_table(results, key) for key in results.keys]
     show(*tables, init_table(results))
     for name, why in sorted(results.missing.items()):
         say(f"not measured: {name}: {why}")

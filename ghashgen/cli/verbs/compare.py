@@ -9,6 +9,7 @@ from msgspec import to_builtins
 
 from ghashgen.cli.verbs.options import (
     build_folder,
+    core_option,
     default_out,
     json_option,
     one_of,
@@ -38,7 +39,7 @@ from ghashgen.support.wording import choose_one
 @click.argument("study", required=False, shell_complete=one_of(studies))
 @sizes_option
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
-@click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
+@core_option
 @click.option("--quick", is_flag=True, help="A first look: few samples, one run.")
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
 @click.option("--record", is_flag=True, help=f"Store this CPU's result and write {NAME}.")

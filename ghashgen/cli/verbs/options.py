@@ -27,6 +27,7 @@ from ghashgen.kernels.selection import (
     values_of,
 )
 from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, target
+from ghashgen.lab.bench.limits import refuse_core, refuse_sizes
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
 
@@ -236,12 +237,27 @@ def _sizes(context: click.Context, option: click.Parameter, text: str | None) ->
     units = {"k": 1 << 10, "m": 1 << 20}
     try:
         parts = [part.strip().lower() for part in text.split(",")] if text else []
-        return tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
+        sizes = tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
     except ValueError:
         raise GhashgenError(f"{text!r} is no list of sizes", "write 16,64,1500,4k,1m") from None
+    refuse_sizes(sizes)
+    return sizes
+
+
+def _core(context: click.Context, option: click.Parameter, core: int) -> int:
+    refuse_core(core)
+    return core
 
 
 sizes_option = click.option("--sizes", callback=_sizes, help="Bytes, as 16,64,1500,4k,1m.")
+
+core_option = click.option(
+    "--core",
+    type=int,
+    default=-1,
+    callback=_core,
+    help="Core to stay on (default: the last allowed).",
+)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 

@@ -16,6 +16,7 @@ from ghashgen.cli.verbs.options import (
     build_folder,
     choice_options,
     chosen_kernels,
+    core_option,
     default_out,
     json_option,
     one_of,
@@ -76,7 +77,7 @@ from ghashgen.support.tables import say, show
     "--quick", is_flag=True, help="Take a first look: few sizes and samples, one run of the best."
 )
 @click.option("--fresh", is_flag=True, help="Measure again what the store holds.")
-@click.option("--core", type=int, default=-1, help="Core to stay on (default: the last allowed).")
+@core_option
 @click.option("--store", type=click.Path(path_type=Path), help="SQLite file of the results.")
 @click.option(
     "--write",

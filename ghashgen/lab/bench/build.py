@@ -13,7 +13,7 @@ from ghashgen.support.paths import project_root
 from ghashgen.support.programs import program
 from ghashgen.support.toolchain import Tool
 
-_SHARED = ("cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
+_SHARED = ("cpu.c", "guard.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
 """What the benchmark takes from the harness, besides the portable kernels and an architecture's
 detection of features."""
 

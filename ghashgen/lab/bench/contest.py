@@ -6,7 +6,19 @@ from types import MappingProxyType
 
 from ghashgen.lab.bench.interface import HASHING, MESSAGES, Interface
 from ghashgen.lab.bench.peers import GCM_PEERS, PEERS, Peer
-from ghashgen.records.core import DEFAULT_MODES, GCM, IMIX, PIECES, SEAL_MODES, TEXT
+from ghashgen.records.core import (
+    DEFAULT_MODES,
+    GCM,
+    HASH_EDGES,
+    HASH_PLACES,
+    IMIX,
+    PIECES,
+    SEAL_EDGES,
+    SEAL_MODES,
+    SEAL_PLACES,
+    TEXT,
+    beside,
+)
 from ghashgen.records.records import folder_of
 
 PORTABLE = "portable"
@@ -44,8 +56,8 @@ class Contest:
 HASH = Contest(
     family="hash",
     result="GHASH",
-    default_modes=DEFAULT_MODES,
-    other_modes=(GCM,),
+    default_modes=(*DEFAULT_MODES, *beside(HASH_EDGES)),
+    other_modes=(GCM, *HASH_PLACES),
     peers=PEERS,
     interfaces=HASHING,
     folder=folder_of("hash"),
@@ -55,8 +67,11 @@ HASH = Contest(
 AES_GCM = Contest(
     family="gcm",
     result="AES-GCM",
-    default_modes=(*SEAL_MODES, IMIX, TEXT, *PIECES, "init", "init-throughput"),
-    other_modes=(),
+    default_modes=(
+        *(*SEAL_MODES, IMIX, TEXT, *PIECES, "init", "init-throughput"),
+        *beside(SEAL_EDGES),
+    ),
+    other_modes=SEAL_PLACES,
     peers=GCM_PEERS,
     interfaces=MESSAGES,
     folder=folder_of("gcm"),

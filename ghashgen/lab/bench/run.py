@@ -13,10 +13,10 @@ from ghashgen.arch.objects import read_object
 from ghashgen.lab.bench.build import Program, build
 from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
 from ghashgen.lab.bench.interface import absent_interfaces, measure_interfaces
+from ghashgen.lab.bench.limits import refuse_core, refuse_sizes, unmeasured
 from ghashgen.lab.bench.objects import WAYS, PeerObject
 from ghashgen.output.artefact import sha256
 from ghashgen.records.core import (
-    FIXED_SIZES,
     SIZES,
     Cell,
     Machine,
@@ -24,6 +24,7 @@ from ghashgen.records.core import (
     Run,
     Subject,
     size_name,
+    sizes_of,
     summarise,
 )
 from ghashgen.records.machine import cpu_model, git_commit
@@ -104,7 +105,7 @@ def bench(
     """
     peers = contest.rivals if peers is None else peers
     modes = contest.default_modes if modes is None else modes
-    _refuse_unknown(contest, peers, sizes, modes, runs)
+    refuse_impossible(contest, peers, sizes, modes, runs, effort.core)
     out_dir = out_dir or cache_folder() / "bench"
     libraries = [name for name in peers if name in contest.peers]
     given = [peer for peer in given if WAYS[peer.way].keyed is contest.keyed]
@@ -117,7 +118,8 @@ def bench(
         for name, interface in contest.interfaces.items()
         if name in peers and interface.key in (keys_of(kernels) or (interface.key,))
     }
-    gathered = _Gathered(missing={**program.absent, **absent_interfaces(interfaces)})
+    absent = {**program.absent, **absent_interfaces(interfaces), **unmeasured(modes, sizes)}
+    gathered = _Gathered(missing=absent)
     plan = _plan(subjects, sizes, modes, effort)
     for _ in range(runs):
         for event in _events(program.path, plan, gathered):
@@ -143,7 +145,7 @@ def bench(
 def _disturbed(gathered: _Gathered) -> dict[str, str]:
     """Say how many subjects of a size have no figure because the core was never quiet."""
     lost = Counter(
-        f"{mode} {size_name(size)}"
+        f"{mode} {size_name(size, mode)}"
         for (_, size, mode), found in gathered.cells.items()
         if not found
     )
@@ -158,17 +160,29 @@ def keys_of(kernels: Sequence[HarnessKernel]) -> tuple[int, ...]:
     return tuple(sorted({kernel.key_bits for kernel in kernels if kernel.key_bits}))
 
 
-def _refuse_unknown(
-    contest: Contest, peers: Sequence[str], sizes: Sequence[int], modes: Sequence[str], runs: int
+def refuse_impossible(
+    contest: Contest,
+    peers: Sequence[str],
+    sizes: Sequence[int],
+    modes: Sequence[str],
+    runs: int,
+    core: int = -1,
 ) -> None:
+    """Refuse what `bench` cannot do, which needs nothing built.
+
+    Raises:
+        GhashgenError: a peer or a mode is unknown, a size or the core does not exist, or there is
+            nothing to measure.
+    """
     for what, chosen, known in (("peer", peers, contest.rivals), ("mode", modes, contest.modes)):
         for name in chosen:
             if name not in known:
                 raise GhashgenError(f"no {what} is named {name!r}", choose_one(name, known))
-    if not sizes or any(not 1 <= size <= 1 << 28 for size in sizes):
-        raise GhashgenError("sizes must be 1 byte to 256 MiB", "choose --sizes in that range")
-    if runs < 1 or not modes:
-        raise GhashgenError("nothing to measure", "choose at least one run and one mode")
+    refuse_sizes(sizes)
+    if runs < 1 or not modes or not sizes:
+        raise GhashgenError("nothing to measure", "choose at least one run, one size and one mode")
+    unmeasured(modes, sizes)
+    refuse_core(core)
 
 
 def _subjects(
@@ -211,14 +225,14 @@ def _plan(
     """Return what the program reads; see ``harness/bench/plan.h``."""
     lines = [f"subject {name}" for name in subjects]
     lines += [f"size {size}" for size in sorted(set(sizes))]
-    lines += [f"mode {mode}" for mode in modes]
+    lines += [f"mode {mode}" for mode in dict.fromkeys(modes)]
     lines += [f"{name} {value}" for name, value in vars(effort).items()]
     return "\n".join(lines) + "\n"
 
 
 def cells_in_plan(subjects: int, sizes: Sequence[int], modes: Sequence[str], runs: int) -> int:
     """Return how often ``on_done`` will be called, interfaces and missing features aside."""
-    rows = sum(1 if mode in FIXED_SIZES else len(set(sizes)) for mode in modes)
+    rows = sum(len(sizes_of(mode, sizes)) for mode in modes)
     return subjects * rows * runs
 
 

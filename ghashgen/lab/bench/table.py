@@ -40,7 +40,7 @@ def best_table(results: Results, mode: str, key: int = 0) -> Table:
         times = ratio(best, peer)
         rows.append(
             (
-                size_name(size),
+                size_name(size, mode),
                 best.name,
                 figure(best),
                 _spread(best),
@@ -84,7 +84,7 @@ def full_table(results: Results, mode: str, key: int = 0) -> Table:
         if any(cells):
             texts = [_with_ratio(cell, peers, subject.kind) for cell in cells]
             rows.append((name, subject.kind, *texts))
-    columns = ("subject", "kind", *(f">{size_name(size)}" for size in sizes))
+    columns = ("subject", "kind", *(f">{size_name(size, mode)}" for size in sizes))
     title = _keyed(f"{mode}: every subject, with (best peer / it)", key)
     each = {"mode": mode, "key": str(key)} if key else {"mode": mode}
     return Table(title, columns, tuple(rows), each=each)

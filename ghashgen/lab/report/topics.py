@@ -49,7 +49,11 @@ HASH = Topic(
     title="GHASH",
     mode="throughput",
     way="messages back to back",
-    others=(("latency", "calls chained"), ("gcm", "whole GCM messages")),
+    others=(
+        ("latency", "calls chained"),
+        ("gcm", "whole GCM messages"),
+        ("edge", "at the end of memory"),
+    ),
     alike=(("op", "ghash"),),
     proved="The function update is followed instruction by instruction for every length around the "
     "group; longer messages follow by induction on the loop.",
@@ -70,6 +74,9 @@ AES_GCM = Topic(
         ("imix", "IMIX, sealed"),
         ("pieces-1k", "sealed in pieces of 1 KiB"),
         ("open-pieces-1k", "opened in pieces of 1 KiB"),
+        ("seal-aad-null", "sealed, AAD null"),
+        ("seal-edge", "sealed, at the end of mapped memory"),
+        ("open-edge", "opened, at the end of mapped memory"),
     ),
     alike=(("key", 128),),
     proved="Functions that take a text are followed instruction by instruction for every length "

@@ -1,0 +1,52 @@
+"""What a measurement can be asked for; what it cannot is refused before anything is built."""
+
+import os
+from collections.abc import Sequence
+
+from ghashgen.records.core import EDGE_LARGEST, sizes_of
+from ghashgen.support.errors import GhashgenError
+
+LARGEST = 1 << 28
+"""The longest message, in bytes; harness/bench/plan.h has the same."""
+
+
+def refuse_sizes(sizes: Sequence[int]) -> None:
+    """Refuse sizes that no message has.
+
+    Raises:
+        GhashgenError: one is below 1 byte or above 256 MiB.
+    """
+    for size in sizes:
+        if not 1 <= size <= LARGEST:
+            raise GhashgenError(
+                f"--sizes {size}: a message has 1 byte to 256 MiB", "choose sizes in that range"
+            )
+
+
+def refuse_core(core: int) -> None:
+    """Refuse a core that this process may not run on; -1 stands for the last that it may.
+
+    Raises:
+        GhashgenError: there is no such core, or the process is kept off it.
+    """
+    if core == -1 or not hasattr(os, "sched_getaffinity"):
+        return
+    allowed = sorted(os.sched_getaffinity(0))
+    if core not in allowed:
+        names = ", ".join(map(str, allowed))
+        raise GhashgenError(
+            f"--core {core}: this process may run on {names}", "choose one of these, or none"
+        )
+
+
+def unmeasured(modes: Sequence[str], sizes: Sequence[int]) -> dict[str, str]:
+    """Return the modes that none of these sizes is measured in, with the reason.
+
+    Raises:
+        GhashgenError: nothing is left.
+    """
+    why = f"measured up to {EDGE_LARGEST} bytes"
+    found = {mode: why for mode in modes if not sizes_of(mode, sizes)}
+    if len(found) == len(set(modes)):
+        raise GhashgenError(f"mode {', '.join(found)} is {why}", "choose smaller --sizes too")
+    return found

@@ -1,0 +1,96 @@
+"""What the edge of mapped memory and null pointers cost: tables of the modes in `EDGES`.
+
+Each of them stands beside a mode that differs from it in this alone. A table shows the time of the
+first, and how many times as long as the second it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ghashgen.lab.bench.table import figure as plain
+from ghashgen.lab.standing import figure
+from ghashgen.records.core import EDGES, Cell, Results, sizes_of
+from ghashgen.records.levels import LEVELS
+from ghashgen.support.tables import Table
+
+SHOWN = (16, 48, 1500)
+"""Sizes of the pages' table, in bytes: one block, less than a wide register, a packet."""
+
+TITLES: Mapping[str, str] = {
+    "edge": "message at the end",
+    "null": "null, no bytes",
+    "seal-aad-null": "seal, AAD null",
+    "seal-edge": "seal at the end",
+    "open-edge": "open at the end",
+}
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A subject in a mode of `EDGES`, and in the mode beside it."""
+
+    cell: Cell
+    beside: Cell
+
+    @property
+    def times(self) -> float:
+        """How many times as long it takes at the edge: 1 where that costs nothing."""
+        return self.cell.cycles / self.beside.cycles
+
+
+def edge(
+    results: Results, kind: str, mode: str, size: int, key: int = 0, level: int | None = None
+) -> Edge | None:
+    """Return the subject that is fastest in the mode beside, of a kind and of one level or all."""
+    for cell in results.of_kind((kind,), size, EDGES[mode], key):
+        found = results.cell(cell.name, size, mode)
+        if found and level in (None, results.subjects[cell.name].level):
+            return Edge(found, cell)
+    return None
+
+
+def edge_columns(modes: Mapping[str, str], keyed: bool) -> tuple[str, ...]:
+    """Return the heads of `edge_rows`."""
+    places = [(mode, size) for mode in modes for size in sizes_of(mode, SHOWN)]
+    heads = (f">{TITLES[mode]}{f', {size} B' if size else ''}" for mode, size in places)
+    return (*((">key",) if keyed else ()), "code", *heads)
+
+
+def edge_rows(results: Results, modes: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the kernels of each level and the peers, the fastest at each size; none if unmeasured.
+
+    Peers are not told apart by level: some choose their code at run time.
+    """
+    places = [(mode, size) for mode in modes for size in sizes_of(mode, SHOWN)]
+    for key in results.keys:
+        for title, kind, level in (
+            *((f"kernels, {name}", "kernel", at) for at, name in enumerate(LEVELS)),
+            ("fastest peer", "peer", None),
+        ):
+            found = [edge(results, kind, mode, size, key, level) for mode, size in places]
+            if any(found):
+                yield (*((str(key),) if key else ()), title, *map(_text, found))
+
+
+def _text(found: Edge | None) -> str:
+    return f"{figure(found.cell)} ({found.times:.2f})" if found else ""
+
+
+def edge_table(results: Results, key: int = 0) -> Table:
+    """Return every mode and size with the fastest kernel and peer of the mode beside it."""
+    rows = []
+    for mode, size in [row for row in results.rows() if row[0] in EDGES]:
+        kernel, peer = (edge(results, kind, mode, size, key) for kind in ("kernel", "peer"))
+        if kernel:
+            rows.append((mode, f"{size} B", *_columns(kernel), *_columns(peer)))
+    title = f"{f'AES-{key}, ' if key else ''}memory as callers have it: core cycles"
+    ours = ("mode", ">size", "kernel", ">cycles", ">times mapped")
+    theirs = ("peer", ">peer cycles", ">peer times mapped")
+    each = {"key": str(key)} if key else {}
+    return Table(title, (*ours, *theirs), tuple(rows), each=each)
+
+
+def _columns(found: Edge | None) -> tuple[str, str, str]:
+    if found is None:
+        return "no peer", "-", "-"
+    return found.cell.name, plain(found.cell), f"{found.times:.2f}"
