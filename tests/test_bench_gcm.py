@@ -28,11 +28,13 @@ from ghashgen.records.core import (
     IMIX_BYTES,
     PIECES,
     PIECES_BYTES,
+    SEAL_EDGES,
     SEAL_MODES,
     Cell,
     Machine,
     Run,
     Subject,
+    beside,
 )
 from ghashgen.records.records import load_record, write_record
 from ghashgen.run.built import build
@@ -44,10 +46,11 @@ NEEDS = ("aesni", "avx", "pclmulqdq")
 KERNELS = tuple(
     GcmKernel(key, "avx", "karatsuba", "clmul2", 4, streams=key == 128) for key in (128, 256)
 )
+WHOLE_MODES = (*SEAL_MODES, *beside(SEAL_EDGES))
 IN_PIECES = {(mode, PIECES_BYTES) for mode in PIECES}
 
 
-WHOLE = {(mode, size) for mode in SEAL_MODES for size in (16, 21, 100)} | {
+WHOLE = {(mode, size) for mode in WHOLE_MODES for size in (16, 21, 100)} | {
     ("imix", IMIX_BYTES),
     ("init", 0),
     ("init-throughput", 0),

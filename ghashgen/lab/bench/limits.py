@@ -19,7 +19,7 @@ def refuse_sizes(sizes: Sequence[int]) -> None:
     for size in sizes:
         if not 1 <= size <= LARGEST:
             raise GhashgenError(
-                f"--sizes {size}: a message has 1 byte to 256 MiB", "choose sizes in that range"
+                f"sizes must be 1 byte to 256 MiB, not {size}", "choose --sizes in that range"
             )
 
 
@@ -35,7 +35,7 @@ def refuse_core(core: int) -> None:
     if core not in allowed:
         names = ", ".join(map(str, allowed))
         raise GhashgenError(
-            f"--core {core}: this process may run on {names}", "choose one of these, or none"
+            f"no core {core}: this process may run on {names}", "choose --core among these, or none"
         )
 
 
