@@ -67,7 +67,7 @@ def _every(what: str) -> tuple[str, ...]:
 @click.option(
     "--mode",
     multiple=True,
-    help=f"Measure: {_each('modes')} (default: all but gcm).",
+    help=f"Measure: {_each('modes')} (default: all but {', '.join(_every('other_modes'))}).",
     shell_complete=one_of(lambda: _every("modes")),
 )
 @click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
