@@ -41,7 +41,7 @@ enum bench_where {
 struct bench_mode {
     const char *name;
     enum bench_kind kind;
-    long bytes;   /* of a message where there is no choice of sizes, 0 in key set-up; BENCH_ANY: there is */
+    long bytes;   /* of every message, 0 in key set-up; or BENCH_ANY: sizes are chosen */
     size_t most;  /* bytes of the longest message measured; 0: any */
     size_t piece; /* bytes of a piece, where a message is taken in pieces; else 0 */
     enum bench_where in, out, aad;
@@ -82,7 +82,6 @@ static inline int bench_is_placed(const struct bench_mode *mode)
 
 /* Mode imix: the sizes of one pattern of messages, 64, 594 and 1518 bytes at 7 : 4 : 1. */
 #define BENCH_IMIX_MESSAGES 12
-#define BENCH_IMIX_LARGEST 1518
 #define BENCH_IMIX_BYTES 4342
 extern const size_t bench_imix[BENCH_IMIX_MESSAGES];
 

@@ -27,7 +27,6 @@ from ghashgen.kernels.selection import (
     values_of,
 )
 from ghashgen.kernels.target import BACKENDS, OWN, TABLE_ALIGNS, Target, target
-from ghashgen.lab.bench.limits import refuse_core, refuse_sizes
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, kernels_folder
 
@@ -234,6 +233,8 @@ def say_left_out(entries: Iterable[Entry]) -> None:
 
 
 def _sizes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    from ghashgen.lab.bench.limits import refuse_sizes
+
     units = {"k": 1 << 10, "m": 1 << 20}
     try:
         parts = [part.strip().lower() for part in text.split(",")] if text else []
@@ -245,6 +246,8 @@ def _sizes(context: click.Context, option: click.Parameter, text: str | None) ->
 
 
 def _core(context: click.Context, option: click.Parameter, core: int) -> int:
+    from ghashgen.lab.bench.limits import refuse_core
+
     refuse_core(core)
     return core
 
