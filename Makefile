@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 DEBIAN := sh .ci/debian.sh
 
 .PHONY: all help setup nasm packages peers generate prove prove-kernels attack validate audit test check \
-  lint types bench tune compare bench-tool report clean
+  lint types bench tune compare bench-tool report docs clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 
@@ -36,7 +36,7 @@ nasm: # 2.14 or later
 
 # For tests that are skipped without them.
 packages: setup peers
-	@$(DEBIAN) chromium "no test looks at the report" sh -c 'test -n "$$GHASHGEN_CHROMIUM" || \
+	@$(DEBIAN) chromium "no test looks at the report and the site" sh -c 'test -n "$$GHASHGEN_CHROMIUM" || \
 	  command -v chromium || command -v chromium-browser || command -v google-chrome' || true
 	@$(DEBIAN) python3-peachpy "--backend peachpy is not there, nor tested" \
 	  $(BIN)/python -c 'from ghashgen.output.peachpy.tool import require; require()' || true
@@ -94,6 +94,10 @@ audit: setup ## count instructions in the assembled bytes
 
 report: setup ## one page of what is proved, counted and measured: build/report/report.html
 	@$(GHASHGEN) report
+
+docs: report ## the site, of the same Markdown: build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f docs/site/mkdocs.yml
+	@echo build/site/index.html
 
 test: setup packages ## the tests
 	@$(BIN)/pytest -n 2 -rs

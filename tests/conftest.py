@@ -15,8 +15,10 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 import pytest
+from browsing import launched
 from compiling import ISAS, PAIRS, Assembled, Job, assembled
 from cpus import CPUS, UNMARKED, mask
 from emulating import Assemble
@@ -196,6 +198,12 @@ def library(example_folder: Path) -> Load:
     """Loads an example; skips where the CPU has not what the kernel needs."""
     need_the_cpu()
     return lambda example: loaded(example, example_folder)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with launched() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -162,7 +162,7 @@ def full(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
 def test_extras_are_those_of_the_project() -> None:
     named = {extra: sorted(map(name_of, OPTIONAL[extra])) for extra in extras.EXTRAS}
     assert named == {extra: sorted(held.values()) for extra, held in extras.EXTRAS.items()}
-    assert set(OPTIONAL) == {*extras.EXTRAS, "all", "dev"}
+    assert set(OPTIONAL) == {*extras.EXTRAS, "all", "docs", "dev"}
     assert set(extras.USES) == set(extras.EXTRAS)
     (every,) = OPTIONAL["all"]
     assert every == f"ghashgen[{','.join(extras.EXTRAS)}]"
