@@ -229,8 +229,12 @@ def test_faults_are_seen(browser: Any, address: str, site: Path) -> None:
     assert all(found[what] != good for what, good in GOOD.items())
 
 
-def test_a_search_finds_a_page_and_the_scheme_can_be_chosen(browser: Any, address: str) -> None:
-    with opened(browser, f"{address}index.html", 1280, address, color_scheme="light") as (page, _):
+@pytest.mark.parametrize("disk", [False, True], ids=["served", "from disk"])
+def test_a_search_finds_a_page_and_the_scheme_can_be_chosen(
+    browser: Any, address: str, site: Path, disk: bool
+) -> None:
+    base = f"{site.as_uri()}/" if disk else address
+    with opened(browser, f"{base}index.html", 1280, base, color_scheme="light") as (page, seen):
         ground = "getComputedStyle(document.body).backgroundColor"
         light = page.evaluate(ground)
         page.locator("label[for=__palette_1]:visible").click()
@@ -240,4 +244,5 @@ def test_a_search_finds_a_page_and_the_scheme_can_be_chosen(browser: Any, addres
         page.keyboard.type("accumulator")
         result = page.locator(".md-search-result__link").first
         result.wait_for()
-        assert result.get_attribute("href")
+        assert (result.get_attribute("href") or "").startswith(base)
+        assert (seen.console, seen.sent, seen.failed) == ([], [], [])

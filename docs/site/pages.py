@@ -124,6 +124,13 @@ def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -
     return FORMULA.sub(formula, text)
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the index of the search as a script too: a page opened from disk may read no JSON."""
+    index = Path(config.site_dir, "search", "search_index.json")
+    text = f"var __index = {index.read_text(encoding='utf-8')}"
+    index.with_suffix(".js").write_text(text, encoding="utf-8")
+
+
 def mathml(tex: str, display: str, page: Page) -> str:
     """Return a formula as MathML; refuse what the converter does not know and would print."""
     try:
