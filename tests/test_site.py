@@ -202,6 +202,7 @@ def look(
                 "failed": list(seen.failed),
                 "console": list(seen.console),
                 "images": found.evaluate(BROKEN),
+                "torn": found.evaluate(TORN),
             }
             if state != GOOD:
                 wrong[page.name] = state
@@ -209,7 +210,20 @@ def look(
 
 
 BROKEN = "Array.from(document.images).filter((image) => !image.naturalWidth).map((i) => i.src)"
-GOOD = {"overflow": 0, "pale": {}, "sent outside": [], "failed": [], "console": [], "images": []}
+TORN = """Array.from(document.querySelectorAll("td code"))
+  .filter((code) => /^\\w+$/.test(code.textContent) && code.getClientRects().length > 1)
+  .map((code) => code.textContent)"""
+"""Names in tables that stand on several lines."""
+
+GOOD = {
+    "overflow": 0,
+    "pale": {},
+    "sent outside": [],
+    "failed": [],
+    "console": [],
+    "images": [],
+    "torn": [],
+}
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark"), (1280, "dark")])
@@ -221,7 +235,8 @@ def test_faults_are_seen(browser: Any, address: str, site: Path) -> None:
     page = ROOT / "docs" / "astray.md"
     fault = (
         '<article class="md-typeset"><p style="color: #ccc">x</p><div style="width: 3000px">x'
-        '</div><img src="none.svg"><img src="http://192.0.2.1/x.png"></article>'
+        '</div><table><td style="word-break: break-all; width: 1px"><code>ab</code></table>'
+        '<img src="none.svg"><img src="http://192.0.2.1/x.png"></article>'
     )
     shown(page, site).write_text(fault, encoding="utf-8")
     found = look(browser, address, [page], 390, "light")[page.name]

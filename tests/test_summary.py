@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,12 @@ from click.testing import CliRunner
 from ghashgen.algebra import identities
 from ghashgen.check.ledger import dump, load
 from ghashgen.cli.verbs import summary as command
+from ghashgen.kernels.manifest import Entry
+from ghashgen.kernels.manifest import load as load_manifest
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.figures import ports
+from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.summary import (
     BEGIN,
     END,
@@ -48,8 +53,16 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "generated").mkdir()
     for name in ("MANIFEST.json", "PROOFS.json"):
         shutil.copy(project_root() / "generated" / name, tmp_path / "generated")
+    drawn = gather_entries()[ports.KERNEL].file
+    (tmp_path / "generated" / drawn).parent.mkdir()
+    shutil.copy(project_root() / "generated" / drawn, tmp_path / "generated" / drawn)
+    shutil.copytree(project_root() / FIGURES, tmp_path / FIGURES)
     monkeypatch.setattr(command, "project_root", lambda: tmp_path)
     return tmp_path
+
+
+def gather_entries() -> Mapping[str, Entry]:
+    return load_manifest(project_root() / "generated")
 
 
 def call(*options: str) -> str:

@@ -139,4 +139,4 @@ def mathml(tex: str, display: str, page: Page) -> str:
         raise PluginError(f"{page.file.src_uri}: no formula: {tex}: {error!r}") from error
     if "\\" in made or tex.count("{") != tex.count("}"):
         raise PluginError(f"{page.file.src_uri}: no formula: {tex}")
-    return made
+    return f'<div class="formula">{made}</div>' if display == "block" else made

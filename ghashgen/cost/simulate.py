@@ -151,8 +151,21 @@ def least(work: Sequence[Work], uarch: Uarch) -> float:
     return max(spread(demand)[0], sum(item.fused for item in work) / uarch.issue)
 
 
-def simulate(work: Sequence[Work], uarch: Uarch, turns: int, window: int) -> list[int]:
-    """Return the cycle in which each turn has retired; `window` 0 starts instructions in order."""
+Slots = Sequence[tuple[str, int]]
+"""Ports and cycles of an instruction's uops."""
+
+
+def simulate(
+    work: Sequence[Work],
+    uarch: Uarch,
+    turns: int,
+    window: int,
+    watch: Callable[[Work, Slots], None] = lambda item, slots: None,
+) -> list[int]:
+    """Return the cycle in which each turn has retired; `window` 0 starts instructions in order.
+
+    `watch` is told what each instruction takes.
+    """
     load = uarch.costs.get(LOAD_FORM)
     load_ports = {port for u in (load.uops if load else None) or () for port in u.ports}
     uops_of = open_uops(work, uarch)
@@ -192,6 +205,7 @@ def simulate(work: Sequence[Work], uarch: Uarch, turns: int, window: int) -> lis
                     else calendar.slots(loads, at)
                 )
                 calendar.take(taken)
+                watch(item, taken)
                 loaded = max(when for _, when in taken)
                 alone = not computes
                 begun = max(begun, loaded if alone or not window else loaded + item.load_ahead)
@@ -202,6 +216,7 @@ def simulate(work: Sequence[Work], uarch: Uarch, turns: int, window: int) -> lis
                     else calendar.slots(computes, begun)
                 )
                 calendar.take(taken)
+                watch(item, taken)
                 begun = max(when for _, when in taken)
             if not window:
                 started = begun

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from ghashgen.lab.edges import edge_columns, edge_rows
+from ghashgen.lab.figures.speed import file_of
 from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.standing import (
     GCM_COLUMNS,
@@ -25,6 +26,7 @@ def speed_parts(record: Record) -> Iterable[str]:
     """Yield what the page of results says of GHASH on one CPU."""
     yield f"## Speed on {record.title}"
     yield _measured_on(record)
+    yield f"![GHASH on {record.title}, by message size](figures/{file_of(record, 0)})"
     yield markdown_table(LONG_COLUMNS, long_rows(record))
     yield from _edges(record, HASH_EDGES)
     yield from _rest(record)
@@ -40,6 +42,7 @@ def gcm_parts(record: Record, goals: Book) -> Iterable[str]:
         "and of the text alone, as stitched functions take it. IMIX: 64, 594 and 1518 bytes at "
         "7 : 4 : 1:"
     )
+    yield f"![AES-256-GCM on {record.title}, by message size](figures/{file_of(record, 256)})"
     yield markdown_table(GCM_COLUMNS, gcm_rows(record))
     if pieces := tuple(pieces_rows(record)):
         yield wrapped(

@@ -6,6 +6,8 @@ from pathlib import Path
 import click
 
 from ghashgen.cli.verbs.options import json_option, print_json
+from ghashgen.lab.figures.gallery import FOLDER as FIGURES
+from ghashgen.lab.figures.gallery import figures, stale
 from ghashgen.lab.standing import long_rows
 from ghashgen.lab.summary import Summary, block_of, blocks, gather, replaced
 from ghashgen.support.errors import GhashgenError
@@ -14,8 +16,12 @@ from ghashgen.support.paths import project_root, require_clone
 
 
 @click.command("summary")
-@click.option("--write", is_flag=True, help="Replace the blocks between the pages' markers.")
-@click.option("--check", "only_check", is_flag=True, help="Fail if a page's block is stale.")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Replace the blocks between the pages' markers; draw docs/figures.",
+)
+@click.option("--check", "only_check", is_flag=True, help="Fail if a block or a figure is stale.")
 @json_option
 def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     """Print the tables of README and docs/results.md: kernels, theorems, counts, measurements."""
@@ -32,12 +38,30 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
             write_whole(page, replaced(read_page(page), block, name=name))
         elif only_check and block_of(read_page(page), name=name) != block:
             raise GhashgenError(f"the summary in {page} is stale", "run ghashgen summary --write")
+    if write or only_check:
+        _figures(root, write)
     if as_json:
         print_json({**asdict(replace(summary, records=())), "records": _records(summary)})
     elif write or only_check:
-        click.echo(f"{' and '.join(pages)} are {'written' if write else 'current'}")
+        names = ", ".join((*pages, FIGURES))
+        click.echo(f"{names} are {'written' if write else 'current'}")
     else:
         click.echo("\n".join(pages.values()), nl=False)
+
+
+def _figures(root: Path, write: bool) -> None:
+    """Write the figures of the documents, or refuse where one is stale."""
+    drawn, folder = figures(root), root / FIGURES
+    if not write:
+        if name := stale(folder, drawn):
+            raise GhashgenError(f"{folder / name} is stale", "run ghashgen summary --write")
+        return
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.svg"):
+        if path.name not in drawn:
+            path.unlink()
+    for name, text in drawn.items():
+        write_whole(folder / name, text)
 
 
 def _records(summary: Summary) -> list[dict[str, object]]:

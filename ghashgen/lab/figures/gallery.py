@@ -1,0 +1,75 @@
+"""Every figure of the documents, drawn from what is checked in: its file and its text."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from ghashgen.check.ledger import NAME as PROOFS
+from ghashgen.check.ledger import load as load_proofs
+from ghashgen.kernels import manifest
+from ghashgen.kernels.hash.catalogue import catalogue
+from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.figures import folded, group, induction, lanes, ports, speed
+from ghashgen.records.records import FOLDER as RECORDS
+from ghashgen.records.records import load_records
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import GENERATED
+
+FOLDER = "docs/figures"
+"""Where figures lie, below the project's root."""
+
+T = TypeVar("T")
+
+
+def figures(root: Path) -> dict[str, str]:
+    """Return every figure of the project below `root`, by the name of its file.
+
+    Raises:
+        GhashgenError: a kernel that is drawn is not there or not proved, or nothing assembles it.
+    """
+    return dict(sorted({**_speeds(root), **_ideas(root)}.items()))
+
+
+def _speeds(root: Path) -> dict[str, str]:
+    hashes, messages = load_records(root / RECORDS), load_records(root / AES_GCM.folder)
+    found = {
+        speed.file_of(record, 0): speed.chart(record, "GHASH", "throughput") for record in hashes
+    }
+    for record in messages:
+        found[speed.file_of(record, 256)] = speed.sealed(record, 256)
+    if messages:
+        found[speed.SHOWN] = speed.sealed(messages[0], 128)
+    return {name: speed.draw(chart) for name, chart in found.items()}
+
+
+def _ideas(root: Path) -> dict[str, str]:
+    entries = manifest.load(root / GENERATED)
+    verdicts = {verdict.kernel: verdict for verdict in load_proofs(root / GENERATED / PROOFS)}
+    hashes = {kernel.name: kernel for kernel in catalogue()}
+    stitched = _named(ports.KERNEL, entries)
+    try:
+        source = (root / GENERATED / stitched.file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise GhashgenError(f"{stitched.file}: {error.strerror}", "run ghashgen generate") from None
+    return {
+        "group.svg": group.draw(_named(group.KERNEL, entries)),
+        "induction.svg": induction.draw(
+            _named(induction.KERNEL, entries), _named(induction.KERNEL, verdicts)
+        ),
+        "k.svg": folded.draw(),
+        "lanes.svg": lanes.draw(_named(lanes.KERNEL, hashes)),
+        "ports.svg": ports.draw(stitched.kernel, source),
+    }
+
+
+def _named(name: str, found: Mapping[str, T]) -> T:
+    if name not in found:
+        raise GhashgenError(f"{name}, which a figure draws, is not there", "draw another kernel")
+    return found[name]
+
+
+def stale(folder: Path, drawn: Mapping[str, str]) -> str:
+    """Return the first file of a folder that is not as drawn, or is not drawn any more; else ""."""
+    there = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.svg"))}
+    wrong = [name for name in sorted({*there, *drawn}) if there.get(name) != drawn.get(name)]
+    return wrong[0] if wrong else ""
