@@ -54,6 +54,7 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
         (["recommend", "--nokey"], "no such option '--nokey'. Did you mean '--key'? see ghash"),
         (["audit", "--ports", "zen4"], "got unexpected extra argument (zen4); see ghashgen audit"),
         (["tune", "--write", "set.toml"], "a chosen set is JSON; name it set.json"),
+        (["list", "--blocks"], "option '--blocks' requires an argument; see ghashgen list --help"),
         (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
     ],
 )
@@ -63,6 +64,36 @@ def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: 
     assert cause in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (
+            "generate --out - --name paper_optimized --abi sysv --abi win64",
+            "--abi sysv and --abi w",
+        ),
+        ("generate --out - --name paper_optimized --format=elf64 --format=macho64", "--format elf"),
+        ("validate --name paper_optimized --prefix a_ --prefix b_ --prefix a_", "--prefix a_ and "),
+        ("vendor --into a --into b", "--into a and --into b are given"),
+        ("recommend --bytes 16 --bytes 64", "--bytes 16 and --bytes 64 are given"),
+        ("list --wipe --no-wipe", "--wipe and --no-wipe are given, and only one of them can hold"),
+        ("prove --theorem a* --theorem b*", "--theorem a* and --theorem b* are given"),
+    ],
+)
+def test_an_option_of_one_value_is_not_given_two(words: str, given: str) -> None:
+    """The last one would hold, unseen."""
+    done = ghashgen(*words.split())
+    assert (done.returncode, done.stdout) == (REFUSED, "")
+    assert given in done.stderr
+    assert done.stderr.endswith("; leave one out\n")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_option_may_say_the_same_twice_and_those_of_several_values_differ() -> None:
+    kernel = ("generate", "--out", "-", "--name", "paper_optimized")
+    assert ghashgen(*kernel, "--abi", "sysv", "--abi", "sysv", "--force", "--force").returncode == 0
+    assert ghashgen("list", "--wipe", "--isa", "avx", "--isa", "sse", "--wipe").returncode == 0
 
 
 def test_a_missing_assembler_is_named_with_its_remedy(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 
 from ghashgen import __version__
 from ghashgen.cli import verbs as commands
+from ghashgen.cli.once import require_once
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import FULL
 from ghashgen.support.paths import CACHE, cache_folder, kernels_folder
@@ -80,7 +81,10 @@ class Verbs(click.Group):
             outline = _outline(args[0], args[-1])
             if outline is not None:
                 return args[0], outline, args[1:]
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            require_once(name or "", command, ctx, rest)
+        return name, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Return the verbs that begin so, without importing them."""
