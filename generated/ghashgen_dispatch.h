@@ -178,7 +178,7 @@ struct ghashgen_kernel {
     void (*power)(const void *table, uint8_t y[16], uint64_t m);
     void (*combine)(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
     void (*column)(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-    /* The last two are NULL for kernels without segments. */
+    /* NULL in kernels without it: power, combine, column. */
 };
 
 /* What a key would call for messages of len bytes; what once would; what power and combine do. NULL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from collections.abc import Sequence
 from itertools import combinations
@@ -111,6 +112,28 @@ def test_every_choice_fits_the_cpu(synthetic: Program, checked_in: Program) -> N
     assert sorted(hosts) == [*range(len(CPUS))]
     assert violations(checked_in, shipped(), hosts, 2000) == []
     assert violations(synthetic, SYNTHETIC, [0, 1, 2], 2000) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "lacking"),
+    [
+        (shipped(), ["power", "combine", "column"]),
+        ([entry("avx", AVX, segments=True)], ["column"]),
+        ([entry("avx", AVX), entry("avx", AVX, segments=True)], ["power", "combine", "column"]),
+    ],
+)
+def test_the_header_names_what_the_table_of_kernels_has_as_null(
+    entries: Sequence[Entry], lacking: list[str]
+) -> None:
+    files = render_dispatch(entries, records=recorded())
+    header, code = files["ghashgen_dispatch.h"], files["ghashgen_dispatch.c"]
+    said = re.findall(r"/\* NULL in kernels without it: (.*)\. \*/", header)
+    assert [names.split(", ") for names in said] == [lacking]
+    declared = re.findall(r"^    void \(\*(\w+)\)", header, re.MULTILINE)
+    rows = re.findall(r"^ {9}((?:\w+_init), .*)},$", code, re.MULTILINE)
+    null = {declared[i] for row in rows for i, p in enumerate(row.split(", ")) if p == "NULL"}
+    assert null == set(lacking)
+    assert "The last" not in header
 
 
 @pytest.mark.parametrize(
