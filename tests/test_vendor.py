@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from ghashgen.check import vendoring
 from ghashgen.cli.main import cli
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.selection import catalogue
+from ghashgen.kernels.selection import Choice, catalogue, look_up
 from ghashgen.kernels.target import Target
 from ghashgen.output import maker, vendored
 from ghashgen.output.artefact import Artefact, sha256
@@ -364,6 +364,37 @@ def test_a_kernel_that_the_prover_does_not_read_needs_a_word(tmp_path: Path) -> 
 
 
 # --- Whether a folder is current
+
+
+def test_the_check_says_what_it_compared(into: Path) -> None:
+    said = done("--check", into)
+    assert "every file has the SHA-256 that VENDORED lists" in said
+    assert "nothing was made or proved again" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "compares"),
+    [
+        ("gcm128_avx_k_clmul1_x8", "But one branch of open depends on whether the tag matches"),
+        (
+            "gcm128_avx_winograd_clmul1_x8_streams",
+            "But one branch of open and one of verify depends on whether the tag matches",
+        ),
+        (ONE, ""),
+    ],
+)
+def test_the_record_says_where_time_depends_on_a_tag(
+    tmp_path: Path, name: str, compares: str
+) -> None:
+    """By the functions that a kernel has; nothing is proved for this test."""
+    (kernel,) = look_up(Choice(name=(name,))).kernels
+    order = vendoring.Order((kernel,), Target(), hosts()[DEFAULT], ("--name", name))
+    prepared = vendoring.prepare(order, tmp_path, False)
+    vendoring.write(prepared, [vendoring.Evidence(("planted",))], tmp_path, False)
+    text = " ".join((tmp_path / "VENDORED").read_text().replace("#", "").split())
+    assert "constant-time no branch, address or shift count depends on a secret" in text
+    assert compares in text
+    assert ("whether the tag matches" in text) == bool(compares)
 
 
 def test_a_missing_file_is_named(into: Path) -> None:

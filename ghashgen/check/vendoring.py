@@ -42,6 +42,10 @@ INTO = "--into"
 """The option that names the folder, for remedies."""
 
 
+GIVEN_TAG = "tag_length"
+"""The role of a parameter that only functions have which are given a tag."""
+
+
 @dataclass(frozen=True)
 class Order:
     """What is to be vendored, and for whom."""
@@ -290,8 +294,21 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             proved=any(not known.refused for known in evidence),
             elf=target.fmt.elf,
             format=target.fmt.name,
+            compares=_compares(prepared.entries),
             wipe=any(getattr(kernel, "wipe", False) for kernel in order.kernels),
             sources=sorted(name for name in prepared.files if name.endswith(".c")),
+        )
+    )
+
+
+def _compares(entries: Iterable[Entry]) -> list[str]:
+    """Return the functions that compare a tag with the one given: time may say whether they do."""
+    return list(
+        dict.fromkeys(
+            name
+            for entry in entries
+            for name, function in families()[entry.family].functions().items()
+            if name in entry.symbols and GIVEN_TAG in function.roles
         )
     )
 
