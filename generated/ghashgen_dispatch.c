@@ -992,7 +992,9 @@ static const struct host hosts[] = {
     {"GenuineIntel", 6, {85, 85}, {5, 7}, 0}, /* Cascade Lake */
     {"GenuineIntel", 6, {85, 85}, {10, 11}, 0}, /* Cooper Lake */
     {"AuthenticAMD", 26, {0, 31}, {0, 15}, 1}, /* Zen 5 */
-    {"AuthenticAMD", 26, {32, 127}, {0, 15}, 1}, /* Zen 5 */
+    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 1}, /* Zen 5 */
+    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 1}, /* Zen 5 */
+    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 1}, /* Zen 5 */
     {"GenuineIntel", -1, {0, 255}, {0, 15}, 2}, /* other Intel */
     {"AuthenticAMD", -1, {0, 255}, {0, 15}, 3}, /* other AMD */
 };

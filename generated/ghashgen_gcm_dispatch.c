@@ -813,7 +813,9 @@ struct host {
 
 static const struct host hosts[] = {
     {"AuthenticAMD", 26, {0, 31}, {0, 15}, 0}, /* Zen 5 */
-    {"AuthenticAMD", 26, {32, 127}, {0, 15}, 0}, /* Zen 5 */
+    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 0}, /* Zen 5 */
+    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 0}, /* Zen 5 */
+    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 0}, /* Zen 5 */
     {"GenuineIntel", -1, {0, 255}, {0, 15}, 1}, /* other Intel */
     {"AuthenticAMD", -1, {0, 255}, {0, 15}, 2}, /* other AMD */
 };

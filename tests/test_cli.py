@@ -54,6 +54,12 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
         (["recommend", "--nokey"], "no such option '--nokey'. Did you mean '--key'? see ghash"),
         (["audit", "--ports", "zen4"], "got unexpected extra argument (zen4); see ghashgen audit"),
         (["tune", "--write", "set.toml"], "a chosen set is JSON; name it set.json"),
+        (["recommend", "--cpu", ""], "--cpu is empty; name a CPU, or leave it out"),
+        (
+            ["recommend", "--cpu", "zen5", "--bytes", "1" + 23 * "0"],
+            "hash the bits of a text as a number of 64 bits",
+        ),
+        (["recommend", "--cpu", "zen5", "--bytes", "68719476705", "--key", "128"], "at most 687"),
         (["list", "--blocks"], "option '--blocks' requires an argument; see ghashgen list --help"),
         (["recommend", "--cpu", "avx,aes"], "no CPU feature is called 'aes'; did you mean"),
     ],

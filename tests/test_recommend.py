@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from dispatching import (
 )
 
 from ghashgen.arch.features import FEATURES_OFF
+from ghashgen.arch.registry import uarch
+from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.choice import recommend as module
 from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.choice import Chooser
@@ -34,7 +37,7 @@ from ghashgen.choice.recommend import recommend as asked
 from ghashgen.cli.verbs import recommend as verb
 from ghashgen.cli.verbs.recommend import COMMAND, lines
 from ghashgen.output.dispatcher import recorded
-from ghashgen.records.cpus import CORES
+from ghashgen.records.cpus import CORES, core_of
 from ghashgen.records.records import Record
 from ghashgen.support.errors import GhashgenError
 
@@ -130,7 +133,10 @@ def test_what_was_not_measured_there_is_said() -> None:
         records = [planted()]
         (advice, _) = recommend(machine(name, records), POOL, records)
         assert not advice.own
-        assert f"measured on {where}, the nearest record that decides it" in words(advice)
+        text = words(advice)
+        assert f"{where} is the nearest CPU on record that decides it" in text
+        assert f"key set-up 100 cycles on {where}, needs" in text
+        assert f"core cycles on {where} (0.500 per byte) at 64 B" in text
     (advice,) = recommend(machine("avx,pclmulqdq", []), POOL, [])
     text = words(advice)
     assert "nothing was measured: by convention the widest registers" in text
@@ -162,9 +168,108 @@ def test_cores_that_a_table_describes_are_known_without_a_record() -> None:
         assert {"avx", "pclmulqdq"} <= machine(title, []).features
 
 
+@pytest.mark.parametrize(
+    ("names", "title", "has", "lacks"),
+    [
+        (("Haswell", "haswell", "HASWELL-EP"), "Haswell", "avx avx2 aesni", "vpclmulqdq avx512f"),
+        (("Skylake", "skylake"), "Skylake", "avx avx2 aesni bmi2", "avx512f gfni vaes"),
+        (("Skylake-SP", "skylake-avx512", "skx"), "Skylake server", "avx512vl", "vpclmulqdq"),
+        (("Cascade Lake", "cascadelake"), "Cascade Lake", "avx512dq", "vaes vpclmulqdq gfni"),
+        (("Ice Lake", "icelake-client"), "Ice Lake", "avx512vbmi vpclmulqdq gfni vaes", ""),
+        (("Tiger Lake", "tigerlake"), "Tiger Lake", "avx512f vpclmulqdq", ""),
+        (("Alder Lake", "alderlake"), "Alder Lake", "vaes vpclmulqdq gfni", "avx512f avx512vl"),
+        (("Sapphire Rapids", "sapphirerapids"), "Sapphire Rapids", "avx512vbmi vaes", ""),
+        (("Goldmont", "goldmont-plus"), "Goldmont", "pclmulqdq aesni sse4_1", "avx bmi2"),
+        (("Zen", "Zen+", "znver1"), "Zen", "avx2 aesni pclmulqdq", "vaes vpclmulqdq"),
+        (("Zen 2", "zen2", "znver2"), "Zen 2", "avx2 aesni", "vaes vpclmulqdq"),
+        (("Zen 3", "znver3"), "Zen 3", "vaes vpclmulqdq", "gfni avx512f"),
+        (("Zen 4", "znver4"), "Zen 4", "avx512vbmi gfni vaes vpclmulqdq", ""),
+        (("Zen 5", "znver5"), "Zen 5", "avx512vbmi gfni vaes vpclmulqdq", ""),
+    ],
+)
+def test_cores_are_known_by_the_names_that_are_typed(
+    names: tuple[str, ...], title: str, has: str, lacks: str
+) -> None:
+    """What they have and lack: written down once more, from the manuals and -march of compilers."""
+    for name in names:
+        here = machine(name, [])
+        assert here.core == title
+        assert set(has.split()) <= here.features
+        assert not set(lacks.split()) & here.features
+
+
+def test_a_core_has_what_its_port_table_says() -> None:
+    """Two tables, from different manuals."""
+    named = {"AES": "aesni", "AVX512_VBMI": "avx512vbmi"}
+    for core in CORES:
+        if core.uarch:
+            said = {named.get(name, name.lower()) for name in uarch(core.uarch).features}
+            assert core.features == said & set(FEATURES), core.title
+
+
+def test_a_core_has_what_its_record_says() -> None:
+    for one in recorded():
+        core = core_of(one.results.machine.cpu)
+        assert core is not None
+        assert core.features == record_features(one)
+
+
+def test_a_core_without_a_record_gets_kernels_that_it_can_run() -> None:
+    pool = [c for c in candidates(shipped()) if c.given == "ghash"]
+    for title in {core.title for core in CORES} - {one.title for one in recorded()}:
+        here = machine(title, recorded())
+        advice = recommend(here, pool, recorded())
+        assert advice
+        for item in advice:
+            assert item.candidate.needs <= here.features
+            assert not item.own
+
+
+def test_no_row_of_the_table_of_cores_hides_another() -> None:
+    """The first that fits a CPU is its core."""
+    for core in CORES:
+        place = f"cpu family {core.family}, model {core.models[0]}, stepping {core.steppings[0]}"
+        found = core_of(place)
+        assert found is not None
+        assert found.title == core.title
+    titles = {plain for core in CORES if (plain := core.title.lower().replace(" ", ""))}
+    others = [name for core in {c.title: c for c in CORES}.values() for name in core.names]
+    assert len(others) == len(set(others))
+    assert not titles & {name.lower().replace(" ", "").replace("-", "") for name in others}
+
+
+@pytest.mark.parametrize(("name", "listed"), [("avx512", True), ("avx2", True), ("pmull", False)])
+def test_an_instruction_set_in_the_place_of_a_cpu_is_explained(name: str, listed: bool) -> None:
+    with pytest.raises(
+        GhashgenError, match=f"{name} is an instruction set of kernels, not a"
+    ) as no:
+        machine(name, [])
+    assert f"ghashgen list --isa {name} lists its kernels" in no.value.remedy
+    found = re.search(r"--cpu (\S+);", no.value.remedy)
+    assert bool(found) is listed
+    if found:
+        assert "pclmulqdq" in machine(found[1], []).features
+
+
+def test_a_length_that_no_message_has_is_refused() -> None:
+    assert recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=(1 << 61) - 1)
+    for size in (1 << 61, 10**23):
+        with pytest.raises(GhashgenError, match=f"at most 2305843009213693951 bytes, not {size};"):
+            recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=size)
+
+
+def test_a_peer_elsewhere_is_no_peer_here() -> None:
+    text = run("--cpu", "Sapphire Rapids", "--bytes", "16384")
+    assert "no kernel of GHASH and POLYVAL was measured on Sapphire Rapids" in text
+    assert re.search(r"core cycles on Zen 5 .* at 16 KiB", text)
+    assert re.search(r"the best peer on Zen 5, \w+, takes [\d.]+ times as long there", text)
+
+
 def test_a_wrong_name_is_refused_with_the_right_ones() -> None:
-    with pytest.raises(GhashgenError, match="called 'Zen 99'; choose Zen 5, "):
+    with pytest.raises(GhashgenError, match="called 'Zen 99'; did you mean Zen 5 or "):
         machine("Zen 99", [planted()])
+    with pytest.raises(GhashgenError, match="called 'Hasswel'; did you mean Haswell"):
+        machine("Hasswel", [])
     with pytest.raises(GhashgenError, match="feature is called 'nothing'; choose from sse2, "):
         machine("avx,nothing", [])
     with pytest.raises(GhashgenError, match="called 'aes'; did you mean vaes or aesni"):
@@ -249,7 +354,9 @@ def test_a_doctored_record_is_left_out_in_one_line(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_verb_says_which_record_is_missing() -> None:
-    assert "nothing was measured on this CPU" in run("--cpu", "avx,pclmulqdq")
+    assert "no kernel of GHASH and POLYVAL was measured on this CPU" in run(
+        "--cpu", "avx,pclmulqdq"
+    )
     text = run("--cpu", "Cascade Lake", "--bytes", "512", "--per-message-key")
     assert "the record of Cascade Lake does not decide this" in text
 

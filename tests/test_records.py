@@ -47,6 +47,11 @@ def measured(sizes: tuple[int, ...] = (16, 1024)) -> Results:
         ("cpu family 25, model 17, stepping 1", "Zen 4", "zen4"),
         ("cpu family 26, model 2, stepping 1", "Zen 5", "zen5"),
         ("cpu family 26, model 36, stepping 0", "Zen 5", ""),
+        ("cpu family 6, model 60, stepping 3", "Haswell", ""),
+        ("cpu family 6, model 158, stepping 9", "Kaby Lake", ""),
+        ("cpu family 6, model 158, stepping 12", "Coffee Lake", ""),
+        ("cpu family 6, model 151, stepping 2", "Alder Lake", ""),
+        ("cpu family 23, model 49, stepping 0", "Zen 2", ""),
     ],
 )
 def test_a_core_is_known_by_family_model_and_stepping(place: str, title: str, uarch: str) -> None:

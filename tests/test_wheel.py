@@ -217,6 +217,15 @@ def test_the_wheel_carries_what_verbs_read_and_no_more(wheel: Path) -> None:
     assert wheel.stat().st_size < 2_000_000
 
 
+def test_recommend_names_what_a_user_of_the_wheel_has(base: Environment) -> None:
+    done = base.ghashgen("recommend", "--cpu", "Zen 5", "--bytes", "1500")
+    assert done.returncode == 0
+    assert "generated/" not in done.stdout
+    (record,) = re.findall(r"\((/\S+\.json)\)", done.stdout)
+    assert Path(record).is_file()
+    assert re.search(r": (\w+) \(ghashgen vendor --into FOLDER --name \1\)", done.stdout)
+
+
 def test_a_source_archive_builds_the_same_wheel(wheel: Path, source: Path, tmp_path: Path) -> None:
     build = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
     subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ghashgen.arch.registry import uarch
 from ghashgen.records.cpus import CORES, VENDORS, Core, core_of
 from ghashgen.records.records import Record
 
@@ -27,13 +26,7 @@ def record_features(record: Record) -> frozenset[str]:
     if machine.features:
         return frozenset(machine.features)
     core = core_of(machine.cpu)
-    return core_features(core) if core else frozenset()
-
-
-def core_features(core: Core) -> frozenset[str]:
-    """Return the features of a core by its table in ghashgen/uarch; none where it has no table."""
-    named = {name.lower() for name in uarch(core.uarch).features} if core.uarch else set()
-    return frozenset({"aes": "aesni"}.get(name, name) for name in named)
+    return core.features if core else frozenset()
 
 
 def vendor_of(record: Record) -> str:

@@ -52,8 +52,10 @@ class Question:
     """What to take where it lacks that."""
     dispatched: tuple[Use, ...]
     """Those that its dispatcher knows."""
-    longest: int | None = None
-    """Bytes of the longest message that the standard has; None where no length is refused."""
+    longest: int
+    """Bytes of the longest message that the standard has."""
+    limit: str
+    """Why there is none longer, in words."""
     files: str = ""
     """What the names of its dispatcher's files, functions and types have behind the library's."""
     measured_as: Callable[[str, Mapping[str, Any]], str] = lambda name, axes: name

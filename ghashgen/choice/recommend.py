@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from math import log
 
 from ghashgen.arch.features import FEATURES_OFF
-from ghashgen.arch.registry import DEFAULT, arches
+from ghashgen.arch.registry import DEFAULT, arches, isas
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.choice import Chooser, Pick
-from ghashgen.choice.cores import core_features, host_of, record_features, vendor_of
+from ghashgen.choice.cores import host_of, record_features, vendor_of
 from ghashgen.choice.figures import Figures
 from ghashgen.choice.questions import Question, Use
 from ghashgen.choice.rule import fastest, level
 from ghashgen.records.core import IMIX, Cell, size_name
 from ghashgen.records.cpus import CORES, VENDORS, core_of
 from ghashgen.records.machine import cpu_model, cpuinfo
-from ghashgen.records.records import FOLDER, Record
+from ghashgen.records.records import Record
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import did_you_mean
 
@@ -86,6 +86,8 @@ class Advice:
     """The record that decided; empty for the convention."""
     own: bool
     """Whether the record is of this core."""
+    on: str
+    """The core that the record is of; empty for the convention."""
     init: float | None
     """Core cycles of key set-up."""
     speeds: tuple[Speed, ...]
@@ -108,7 +110,7 @@ class Advice:
 
 
 def machine(name: str, records: Sequence[Record]) -> Machine:
-    """Return the CPU of this name: a record's or core's, a list of features, or "" for this one.
+    """Return the CPU of this name: a record's or a core's, a list of features, or "" for this one.
 
     Features in the variable FEATURES_OFF of the environment are left out of this machine's.
 
@@ -123,11 +125,13 @@ def machine(name: str, records: Sequence[Record]) -> Machine:
             cpu = record.results.machine.cpu
             return Machine(cpu, record.title, vendor_of(record), record_features(record))
     for core in CORES:
-        if low == _plain(core.title) and (features := core_features(core)):
+        if low in map(_plain, (core.title, *core.names)):
             place = f"cpu family {core.family}, model {core.models[0]}"
             cpu = f"{core.title} ({place}, stepping {core.steppings[0]})"
-            return Machine(cpu, core.title, "intel" if core.family == 6 else "amd", features)
-    named = frozenset(name.lower().split(","))
+            return Machine(cpu, core.title, core.vendor, core.features)
+    named = frozenset(word.strip() for word in name.lower().split(","))
+    if name.lower() in isas():
+        raise _set(name.lower())
     if named <= set(FEATURES):
         return Machine(f"a CPU with {' '.join(sorted(named))}", "", "", named)
     if "," in name:
@@ -136,11 +140,25 @@ def machine(name: str, records: Sequence[Record]) -> Machine:
             f"no CPU feature is called {unknown!r}",
             did_you_mean(unknown, FEATURES, f"choose from {', '.join(FEATURES)}"),
         )
-    known = [*(record.title for record in records), *(c.title for c in CORES if c.uarch)]
+    titles = [*(record.title for record in records), *(core.title for core in CORES)]
+    known = dict.fromkeys((*titles, *(name for core in CORES for name in core.names), *FEATURES))
+    features = f"or CPU features, as avx,pclmulqdq from {', '.join(FEATURES)}"
     raise GhashgenError(
-        f"no record, core or list of CPU features is called {name!r}",
-        f"choose {', '.join(dict.fromkeys(known))}, a record of {FOLDER}, or features as "
-        f"avx,pclmulqdq from {', '.join(FEATURES)}",
+        f"no CPU core, record or CPU feature is called {name!r}",
+        did_you_mean(name, known, f"choose {', '.join(dict.fromkeys(titles))}, {features}"),
+    )
+
+
+def _set(name: str) -> GhashgenError:
+    """Return the refusal of an instruction set in the place of a CPU."""
+    isa = isas()[name]
+    cause = f"{name} is an instruction set of kernels, not a CPU"
+    listed = f"ghashgen list --isa {name} lists its kernels"
+    if not set(isa.features) <= set(FEATURES):
+        return GhashgenError(cause, listed)
+    return GhashgenError(
+        cause,
+        f"name a core, as 'Zen 5', or what a CPU has: --cpu {','.join(isa.features)}; {listed}",
     )
 
 
@@ -186,11 +204,10 @@ def recommend(
         GhashgenError: none of them has the functions that the use needs, or the CPU can run none;
             or no message is as long as `size`.
     """
-    if size is not None and question.longest is not None and size > question.longest:
+    if size is not None and size > question.longest:
         raise GhashgenError(
-            f"no message of {question.family} has {size} bytes: the standard ends at "
-            f"{question.longest}",
-            "give a length that it allows",
+            f"{question.limit}: at most {question.longest} bytes, not {size}",
+            "give a length up to that",
         )
     pool = [candidate for candidate in pool if candidate.exports(use.exports)]
     if not pool:
@@ -245,7 +262,8 @@ def _advice(
 ) -> Advice:
     found = pick.scores
     if found is None:
-        return Advice(above, last, pick.candidate, "", False, None, (), _by_convention(use.once))
+        why = _by_convention(use.once)
+        return Advice(above, last, pick.candidate, "", False, "", None, (), why)
     subjects = found.record.results.subjects
     peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
     measured = Figures(found.record, peers | {pick.candidate.measured_as})
@@ -256,6 +274,7 @@ def _advice(
         pick.candidate,
         found.record.slug,
         own,
+        found.record.title,
         measured.cycles(pick.candidate.measured_as, "init", 0),
         tuple(
             speed
@@ -290,7 +309,7 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
             f"{sizes}, which is no difference: the smallest tables decide"
         )
     if not own:
-        text += f"; measured on {record.title}, the nearest record that decides it"
+        text += f"; {record.title} is the nearest CPU on record that decides it"
     if pick.candidate.measured_as != pick.candidate.name:
         text += f"; as {pick.candidate.measured_as}, {pick.candidate.question.differs}"
     return text

@@ -1,8 +1,17 @@
-"""CPUs by what CPUID says of them: the core's name, and the uarch whose table describes it."""
+"""CPUs by what CPUID says of them: the core's name, what it has, and the uarch that describes it.
+
+The table is `cores.toml`, beside this file.
+"""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct
+
+from ghashgen.support.documents import Document
 
 VENDORS = MappingProxyType({"GenuineIntel": "intel", "AuthenticAMD": "amd"})
 """Vendors by the string of CPUID leaf 0."""
@@ -20,31 +29,58 @@ class Core:
     steppings: range = range(16)
     uarch: str = ""
     """The table in ghashgen/uarch that describes it; "" where there is none."""
+    vendor: str = ""
+    features: frozenset[str] = frozenset()
+    """The CPU features that it has, of those that kernels are told apart by."""
+    names: tuple[str, ...] = ()
+    """What else it is called."""
 
 
-def _one(model: int) -> range:
-    return range(model, model + 1)
+class _Row(Struct, frozen=True, forbid_unknown_fields=True):
+    """A core of the file, with all its models."""
+
+    title: str
+    vendor: str
+    family: int
+    models: tuple[tuple[int, int], ...]
+    names: tuple[str, ...] = ()
+    steppings: tuple[int, int] = (0, 15)
+    like: str = ""
+    adds: tuple[str, ...] = ()
+    uarch: str = ""
 
 
-CORES = (
-    Core("Skylake server", 6, _one(85), range(5), uarch="skylake-avx512"),
-    Core("Cascade Lake", 6, _one(85), range(5, 8), uarch="skylake-avx512"),
-    Core("Cooper Lake", 6, _one(85), range(10, 12), uarch="skylake-avx512"),
-    Core("Ice Lake server", 6, _one(106), uarch="icelake-server"),
-    Core("Ice Lake server", 6, _one(108), uarch="icelake-server"),
-    Core("Sapphire Rapids", 6, _one(143), uarch="sapphirerapids"),
-    Core("Emerald Rapids", 6, _one(207), uarch="sapphirerapids"),
-    Core("Zen 3", 25, range(0x10)),
-    Core("Zen 4", 25, range(0x10, 0x20), uarch="zen4"),
-    Core("Zen 3", 25, range(0x20, 0x60)),
-    Core("Zen 4", 25, range(0x60, 0x80), uarch="zen4"),
-    Core("Zen 4", 25, range(0xA0, 0xB0), uarch="zen4"),
-    Core("Zen 5", 26, range(0x20), uarch="zen5"),
-    Core("Zen 5", 26, range(0x20, 0x80)),
-)
-"""Cores by CPUID. Sources: Linux, arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c
-(ranges of models), Intel's specification updates (steppings of model 85). Zen 5's table is of the
-servers' core, models below 0x20: some of the others have vector pipes of 256 bits."""
+class _File(Struct, frozen=True, forbid_unknown_fields=True):
+    sources: dict[str, str]
+    core: tuple[_Row, ...]
+
+
+_FILE = Document(_File, "is no table of cores", "restore it, or install ghashgen again")
+
+
+def _cores(path: Path) -> Iterator[Core]:
+    """Yield the cores of a table, one for each range of models."""
+    features: dict[str, frozenset[str]] = {}
+    for row in _FILE.read(path).core:
+        if row.like and row.like not in features:
+            raise _FILE.refuse(path, f"{row.title} is like {row.like!r}, which is no core above it")
+        own = features[row.title] = features.get(row.like, frozenset()) | set(row.adds)
+        first, last = row.steppings
+        for lowest, highest in row.models:
+            yield Core(
+                row.title,
+                row.family,
+                range(lowest, highest + 1),
+                range(first, last + 1),
+                row.uarch,
+                row.vendor,
+                own,
+                row.names,
+            )
+
+
+CORES = tuple(_cores(Path(__file__).with_name("cores.toml")))
+"""Cores by CPUID: of those that fit a CPU, the first is its core."""
 
 
 def core_of(cpu: str) -> Core | None:

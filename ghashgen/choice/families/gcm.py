@@ -82,6 +82,7 @@ QUESTION = Question(
     uses=(MESSAGES, MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, ONCE),
     dispatched=(MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS),
     longest=MOST_TEXT,
+    limit="a text of AES-GCM ends at 2^36 - 32 bytes (SP 800-38D)",
     files="_gcm",
     least="AES-NI, PCLMULQDQ and SSE4.1",
     instead="take a portable AES-GCM there",

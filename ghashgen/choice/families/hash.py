@@ -46,6 +46,8 @@ QUESTION = Question(
     dispatched=USES,
     least="PCLMULQDQ and SSE2",
     instead="take a portable GHASH there",
+    longest=(1 << 61) - 1,
+    limit="GHASH and POLYVAL hash the bits of a text as a number of 64 bits",
     measured_as=_measured_as,
     differs="which swaps bytes besides",
 )

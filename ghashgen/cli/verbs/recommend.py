@@ -14,15 +14,19 @@ from ghashgen.cli.verbs.options import F, json_option, one_of, print_json
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.records.core import FIXED_SIZES, size_name
+from ghashgen.records.cpus import CORES
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.paths import project_root
+from ghashgen.support.paths import in_clone, project_root
 from ghashgen.support.wording import choose_one
 
 CATALOGUE = "generated"
 """The folder of the catalogue, below the project's root."""
 
-FALLBACK = "the order is that of the nearest record, or the convention"
+FALLBACK = (
+    "the kernels are those that its features allow, in the order of the nearest CPU on record or, "
+    "where none decides, of the convention"
+)
 
 
 def _each(what: str) -> str:
@@ -48,8 +52,21 @@ def _given_options(function: F) -> F:
     return out  # type: ignore[no-any-return]
 
 
+def _named(context: click.Context, option: click.Parameter, name: str | None) -> str:
+    """Return the CPU that is named, "" where none is."""
+    if name is not None and not name.strip():
+        raise GhashgenError("--cpu is empty", "name a CPU, or leave it out for this one")
+    return name or ""
+
+
 @click.command("recommend")
-@click.option("--cpu", default="", help="A core, a record, or features as avx,pclmulqdq.")
+@click.option(
+    "--cpu",
+    callback=_named,
+    help="Core as 'Zen 4', haswell or znver4, a record, or features as avx,pclmulqdq (default: "
+    "this CPU).",
+    shell_complete=one_of(lambda: (core.title for core in CORES)),
+)
 @click.option(
     "--family",
     type=click.Choice(tuple(questions())),
@@ -60,7 +77,7 @@ def _given_options(function: F) -> F:
     "--use",
     "use_name",
     default="",
-    help=f"What for: {_each('name')} (default: the first).",
+    help=f"Use, by family: {_each('name')} (default: the first).",
     shell_complete=one_of(lambda: (use.name for q in questions().values() for use in q.uses)),
 )
 @click.option("--bytes", "size", type=click.IntRange(0), help="Length of the messages.")
@@ -98,7 +115,8 @@ def COMMAND(
     click.echo(f"{here.cpu}{f': {here.core}' if here.core and here.core not in here.cpu else ''}")
     every = [item for advice in found.values() for item in advice]
     if here.core not in {record.title for record in records}:
-        click.echo(f"nothing was measured on {here.core or 'this CPU'}: {FALLBACK}")
+        what = families()[question.family].title
+        click.echo(f"no kernel of {what} was measured on {here.core or 'this CPU'}: {FALLBACK}")
     elif not any(item.own for item in every):
         click.echo(f"the record of {here.core} does not decide this: {FALLBACK}")
     if use != question.uses[0]:
@@ -157,33 +175,48 @@ def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candid
 def lines(item: Advice) -> list[str]:
     """Return a recommendation in words."""
     candidate = item.candidate
-    init = f"{item.init:.0f} cycles" if item.init is not None else "not measured"
+    other = "" if item.own else f" on {item.on}"
+    init = f"{item.init:.0f} cycles{other}" if item.init is not None else "not measured"
     table = families()[candidate.entry.family].table
     out = [
-        f"{item.lengths}: {candidate.name} ({CATALOGUE}/{candidate.isa}/)",
+        f"{item.lengths}: {candidate.name} ({_source(candidate)})",
         f"  {table} {candidate.table.bytes} bytes, key set-up {init}, needs "
         f"{' '.join(sorted(candidate.needs))}",
     ]
     for speed in item.speeds:
-        out += _said(speed)
+        out += _said(speed, other)
     if not item.speeds:
         out.append("  its speed is not on record")
-    place = f"{candidate.question.folder}/{item.record}.json"
+    place = _stored(f"{candidate.question.folder}/{item.record}.json")
     out.append(f"  {item.why}" + (f" ({place})" if item.record else ""))
     return out
 
 
-def _said(speed: Speed) -> list[str]:
+def _source(candidate: Candidate) -> str:
+    """Say where a kernel's file lies; installed, only a clone has the files."""
+    if in_clone():
+        return f"{CATALOGUE}/{candidate.isa}/"
+    return f"ghashgen vendor --into FOLDER --name {candidate.name}"
+
+
+def _stored(record: str) -> str:
+    """Return the path of a record that a reader can open from here."""
+    return record if in_clone() else str(project_root() / record)
+
+
+def _said(speed: Speed, other: str) -> list[str]:
+    """Return a figure in words; `other` says on which other CPU it was measured."""
     with_setup = "key set-up and " if speed.setup else ""
     cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
     fixed = speed.mode in FIXED_SIZES
     at = "" if fixed else f" at {size_name(speed.size)}"
     return [
-        f"  {cycles} core cycles ({speed.cycles / speed.size:.3f} per byte){at}, "
+        f"  {cycles} core cycles{other} ({speed.cycles / speed.size:.3f} per byte){at}, "
         f"{with_setup}{WAYS[speed.mode]}",
-        f"  the best peer there, {speed.peer}, takes {speed.ratio:.2f} times as long"
+        f"  the best peer{other or ' there'}, {speed.peer}, takes {speed.ratio:.2f} times as long"
+        f"{' there' if other else ''}"
         if speed.ratio is not None
-        else "  no peer was measured there that took only what this CPU has",
+        else f"  no peer was measured{other or ' there'} that took only what this CPU has",
     ]
 
 
