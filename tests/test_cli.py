@@ -274,6 +274,55 @@ def test_a_format_without_a_convention_takes_its_own(words: list[str], abi: str,
     assert len(done.stderr.splitlines()) == bool(said)
 
 
+def test_plain_leaves_out_what_nobody_asked_for() -> None:
+    axes = ("--isa", "avx", "--multiply", "winograd", "--blocks", "16", "--blocks", "32")
+    every = json.loads(ghashgen("list", *axes, "--json").stdout)
+    plain = json.loads(ghashgen("list", *axes, "--plain", "--json").stdout)
+    # The catalogue has none of 32 blocks that swaps in registers, so that one is made.
+    wanted = ["ghash_avx_winograd_clmul1_x16", "ghash_avx_winograd_clmul1_x32"]
+    assert [kernel["name"] for kernel in plain] == wanted
+    assert {"ghash_avx_winograd_clmul1_x16_wipe"} < {kernel["name"] for kernel in every}
+    wiped = json.loads(ghashgen("list", *axes, "--plain", "--wipe", "--json").stdout)
+    assert "ghash_avx_winograd_clmul1_x16_wipe" in {kernel["name"] for kernel in wiped}
+    assert all(kernel["wipe"] and not kernel["segments"] for kernel in wiped)
+    none = ghashgen("list", "--plain", "--name", "*_wipe")
+    assert none.returncode == REFUSED
+    assert "--plain leave nothing of '*_wipe'" in none.stderr
+
+
+def test_generate_says_how_many_kernels_do_more_than_was_asked_for(tmp_path: Path) -> None:
+    axes = ("--isa", "sse", "--multiply", "winograd", "--blocks", "16", "--out")
+    done = ghashgen("generate", *axes, str(tmp_path / "every"))
+    assert "5 of the 6 kernels are away from the defaults of axes that were not" in done.stderr
+    assert "(op, wipe, pipeline, segments); --plain leaves them out" in done.stderr
+    done = ghashgen("generate", *axes, str(tmp_path / "plain"), "--plain")
+    assert done.stderr == ""
+    assert done.stdout.startswith("1 kernel, ")
+
+
+def test_a_check_is_refused_before_anything_is_made_again(tmp_path: Path) -> None:
+    check = ("generate", "--check", "--out", str(tmp_path))
+    # Where nothing can be assembled, whoever is refused is refused at once.
+    env = {"GHASHGEN_NASM": "no-such-nasm"}
+    done = ghashgen(*check, env=env)
+    assert f"{tmp_path} has no MANIFEST.json: there is nothing to compare" in done.stderr
+    (tmp_path / "MANIFEST.json").write_text('{"schema": 1, "kernels": [')
+    done = ghashgen(*check, env=env)
+    assert done.returncode == REFUSED
+    assert "MANIFEST.json is not a manifest: Input data was truncated; restore it" in done.stderr
+    done = ghashgen(*check, "--isa", "avx", env=env)
+    assert "--check compares a folder with the whole catalogue" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
+@pytest.mark.parametrize("words", [("generate", "--out"), ("vendor", "--into")])
+def test_a_place_that_takes_no_files_is_named_with_another(words: tuple[str, str]) -> None:
+    done = ghashgen(words[0], "--name", "paper_optimized", words[1], "/proc/x")
+    assert done.returncode == REFUSED
+    assert done.stderr.endswith(f"choose another {words[1]}\n")
+    assert "change its permissions" not in done.stderr or os.getuid()
+
+
 @pytest.mark.parametrize("wanted", ["0", "-5"])
 def test_a_number_of_attempts_below_one_is_refused(wanted: str) -> None:
     done = ghashgen("attack", "--count", wanted)

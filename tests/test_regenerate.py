@@ -37,6 +37,7 @@ ELSEWHERE = {"--backend"}
 
 NOT_OF_A_FILE = {
     "--name",
+    "--plain",
     "--out",
     "--chosen",
     "--threads",

@@ -30,18 +30,37 @@ class Choice:
     name: tuple[str, ...] = ()
     """Names of the catalogue's kernels, or globs over them."""
     family: tuple[str, ...] = ()
+    plain: bool = False
+    """Whether axes that are not restricted must be at their defaults."""
 
     def __init__(
-        self, *, name: tuple[str, ...] = (), family: tuple[str, ...] = (), **axes: tuple[Any, ...]
+        self,
+        *,
+        name: tuple[str, ...] = (),
+        family: tuple[str, ...] = (),
+        plain: bool = False,
+        **axes: tuple[Any, ...],
     ) -> None:
         given = {axis: values for axis, values in axes.items() if values}
         object.__setattr__(self, "axes", given)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "family", family)
+        object.__setattr__(self, "plain", plain)
 
     def with_axes(self, **axes: tuple[Any, ...]) -> "Choice":
         """Return this choice with other values of some axes."""
-        return Choice(name=self.name, family=self.family, **{**self.axes, **axes})
+        axes = {**self.axes, **axes}
+        return Choice(name=self.name, family=self.family, plain=self.plain, **axes)
+
+    def beyond(self, kernel: Point) -> tuple[str, ...]:
+        """Return the axes that are not restricted and on which a kernel is not at the default."""
+        own = families()[kernel.family].axes
+        free = [axis for axis in own if axis.name not in self.axes and axis.default is not None]
+        return tuple(axis.name for axis in free if getattr(kernel, axis.name) != axis.default)
+
+    def allows(self, kernel: Point) -> bool:
+        """Whether a kernel may be taken as far as plainness goes."""
+        return not (self.plain and self.beyond(kernel))
 
 
 @dataclass(frozen=True)
@@ -117,7 +136,8 @@ def look_up(
     One value for every axis of a family names one kernel, in the catalogue or not, whatever a paper
     calls it.
 
-    Names and globs stand for kernels of the catalogue; values of axes narrow them down.
+    Names and globs stand for kernels of the catalogue; values of axes narrow them down. Of a plain
+    choice, so do the defaults of the axes that are not given.
 
     Families of which `able` says no have no part in the choice.
 
@@ -166,12 +186,12 @@ def _look_up(choice: Choice, among: Sequence[Family[Any]]) -> Selection[Any]:
     order = {axis.name: None for family in fitting for axis in family.axes}
     axes = {name: choice.axes[name] for name in order if name in choice.axes}
     if choice.name:
-        return Selection(_by_name(choice.name, axes, shipped))
+        return Selection(_by_name(choice, axes, shipped))
     first = fitting[0]
     if axes.keys() == _axes(first).keys() and all(len(values) == 1 for values in axes.values()):
         return _one(first, axes, shipped)
     cells: dict[tuple[Any, ...], list[Point]] = {}
-    for kernel in shipped:
+    for kernel in filter(choice.allows, shipped):
         cells.setdefault(tuple(getattr(kernel, axis) for axis in axes), []).append(kernel)
     taken: set[Point] = set()
     made: dict[Point, None] = {}
@@ -270,12 +290,12 @@ def _nothing(left_out: list[LeftOut]) -> GhashgenError:
 
 
 def _by_name(
-    patterns: tuple[str, ...], axes: Mapping[str, tuple[Any, ...]], shipped: Sequence[Point]
+    choice: Choice, axes: Mapping[str, tuple[Any, ...]], shipped: Sequence[Point]
 ) -> tuple[Point, ...]:
     """Return the kernels of these names and globs, in the order given; axes narrow each down."""
     known = {kernel.name: kernel for kernel in shipped}
     found: dict[Point, None] = {}
-    for pattern in patterns:
+    for pattern in choice.name:
         is_glob = any(mark in pattern for mark in "*?[")
         names = [name for name in known if fnmatchcase(name, pattern)] if is_glob else [pattern]
         if not names or names[0] not in known:
@@ -289,10 +309,12 @@ def _by_name(
             known[name]
             for name in names
             if all(getattr(known[name], axis) in values for axis, values in axes.items())
+            and choice.allows(known[name])
         ]
         if not fitting:
             raise GhashgenError(
-                f"the axes leave nothing of {pattern!r}", "leave out --name, or the axes"
+                f"the axes{' and --plain' if choice.plain else ''} leave nothing of {pattern!r}",
+                "leave out --name, or the axes" + (" and --plain" if choice.plain else ""),
             )
         found.update(dict.fromkeys(fitting))
     return tuple(found)

@@ -5,12 +5,13 @@ Each is written beside its place; when all are, they are moved there, with signa
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.files import unwritten
+from ghashgen.support.files import DENIED, unwritten
 
 
 def require_writable(folder: Path, option: str) -> None:
@@ -26,8 +27,15 @@ def require_writable(folder: Path, option: str) -> None:
         raise GhashgenError(f"{place} is not a folder", f"choose another {option}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise GhashgenError(
-            f"{place} is not writable", f"change its permissions or choose {option}"
+            f"{place} is not writable", f"change its permissions or choose another {option}"
         )
+    try:
+        # Some file systems say that they can be written, and take no file: /proc.
+        tempfile.TemporaryFile(dir=place).close()
+    except OSError as error:
+        raise GhashgenError(
+            f"{place} takes no new file: {error.strerror}", f"choose another {option}"
+        ) from None
 
 
 def write(folder: Path, files: Mapping[str, str], stale: Iterable[str], option: str) -> None:
@@ -53,7 +61,8 @@ def write(folder: Path, files: Mapping[str, str], stale: Iterable[str], option: 
             with suppress(OSError):
                 new.rmdir()
         if isinstance(error, OSError):
-            remedy = f"change its permissions or choose {option}"
+            denied = "change its permissions or " if error.errno in DENIED else ""
+            remedy = f"{denied}choose another {option}"
             raise unwritten(path, error, remedy) from None
         raise
     with uninterrupted():

@@ -14,12 +14,17 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 """Errors that say that no room is left."""
 
 
+DENIED = frozenset((errno.EACCES, errno.EPERM))
+"""Errors that permissions explain."""
+
+
 def unwritten(path: Path, error: OSError, remedy: str = "") -> GhashgenError:
     """Return the refusal for a file that could not be written; `remedy` where space is not it."""
     # A write that fails, unlike an open, does not name its file.
     where = path if error.filename is None else error.filename
     cached = path.is_relative_to(cache_folder())
-    usual = f"set {CACHE} to a folder that can be written" if cached else "change its permissions"
+    denied = "change its permissions" if error.errno in DENIED else "choose another place"
+    usual = f"set {CACHE} to a folder that can be written" if cached else denied
     if error.errno in FULL:
         remedy = "make room, or choose another place; nothing was written"
     return GhashgenError(f"{where}: {error.strerror}", remedy or usual)

@@ -15,6 +15,7 @@ from ghashgen.cli.verbs.options import (
     print_json,
     progress,
     say_left_out,
+    say_twins,
     target_options,
     threads_option,
 )
@@ -76,7 +77,7 @@ def COMMAND(
         return
     folder = out or default_out()
     if only_check:
-        _compare(where, folder, as_json)
+        _compare(choice, where, folder, as_json)
         return
     if out is None:
         _only_the_catalogue(kernels, where)
@@ -86,6 +87,7 @@ def COMMAND(
             kernels, where, folder, whole=whole, force=force, on_done=advance, threads=threads
         )
     say_left_out(manifest.load(folder).values())
+    say_twins(choice, found)
     if as_json:
         print_json({"out": str(folder), "files": sorted(output.files), "removed": output.stale})
     else:
@@ -160,7 +162,18 @@ def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:
             )
 
 
-def _compare(where: Target, folder: Path, as_json: bool) -> None:
+def _compare(choice: Choice, where: Target, folder: Path, as_json: bool) -> None:
+    """Compare a folder with the whole catalogue, once its manifest is known to be one."""
+    if choice != Choice():
+        raise GhashgenError(
+            "--check compares a folder with the whole catalogue and takes no choice of kernels",
+            "leave the choice out; ghashgen vendor --check compares a folder of some kernels",
+        )
+    if manifest.read(folder) is None:
+        raise GhashgenError(
+            f"{folder} has no {manifest.NAME}: there is nothing to compare",
+            "write it: ghashgen generate, with the same options and no --check",
+        )
     with progress("regenerate", len(catalogue())) as advance:
         lines = generator.differences(catalogue(), where, folder, on_done=advance)
     if as_json:

@@ -36,13 +36,18 @@ K = TypeVar("K", bound=Point)
 NAME_HELP = "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."
 
 RULE = """
-    Which kernels: an option may be given several times, and each combination of the values given
-    stands for the kernels of the catalogue that have them. Where the catalogue has none, what makes
-    sense is made, other axes at their defaults, with every multiply and reduce that fits; a
-    combination that makes no sense is named and left out. --name stands for kernels of the
-    catalogue, and other filters narrow it down. Kernels that lack an axis are not chosen by it."""
+    Which kernels: give an option several times to allow several values. Each combination of the
+    values stands for all kernels of the catalogue that have them, whatever else they do (--plain:
+    for those that do nothing else). Where the catalogue has none, kernels are made on demand: other
+    axes at their defaults, with every multiply and reduce that fits. A combination that makes no
+    sense is named and left out. --name takes kernels of the catalogue; the other filters narrow
+    them down. A kernel that lacks an axis is not chosen by it."""
 
-FAMILY_HELP = "Family of kernels; without it all, and what is made is of the first that fits."
+FAMILY_HELP = (
+    "Family of kernels (default: all; a kernel made on demand belongs to the first that fits)."
+)
+
+PLAIN_HELP = "Only kernels whose other axes are at their defaults: no twins that wipe, stream …"
 
 
 def choice_options(function: F) -> F:
@@ -59,11 +64,13 @@ def choice_options(function: F) -> F:
             if axis.is_flag:
                 value = given[axis.name]
                 given[axis.name] = () if value is None else (value,)
-        choice = Choice(name=kwargs.pop("name"), family=kwargs.pop("family"), **given)
+        whole = {key: kwargs.pop(key) for key in ("name", "family", "plain")}
+        choice = Choice(**whole, **given)
         return function(*args, choice=choice, **kwargs)
 
     gather.__doc__ = f"{function.__doc__}\n{RULE}\n"
     out: Any = gather
+    out = click.option("--plain", is_flag=True, help=PLAIN_HELP)(out)
     out = click.option("--name", multiple=True, help=NAME_HELP, shell_complete=complete)(out)
     for axis in reversed(axes):
         out = _axis_option(axis)(out)
@@ -127,6 +134,19 @@ def _said(found: Selection[K]) -> Selection[K]:
     for why, combinations in reasons.items():
         click.echo(f"left out: {', '.join(combinations)}: {why}", err=True)
     return found
+
+
+def say_twins(choice: Choice, found: Selection[Point]) -> None:
+    """Say on standard error how many kernels do what nobody asked for, where others do not."""
+    more = [axes for kernel in found.kernels if (axes := choice.beyond(kernel))]
+    if not choice.axes or choice.name or not more or len(more) == len(found.kernels):
+        return
+    which = ", ".join(dict.fromkeys(axis for each in more for axis in each))
+    click.echo(
+        f"{len(more)} of the {len(found.kernels)} kernels are away from the defaults of axes that "
+        f"were not given ({which}); --plain leaves them out",
+        err=True,
+    )
 
 
 def conventions() -> tuple[str, ...]:

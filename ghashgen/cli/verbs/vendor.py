@@ -16,6 +16,7 @@ from ghashgen.cli.verbs.options import (
     print_json,
     progress,
     say_left_out,
+    say_twins,
     target_options,
     threads_option,
 )
@@ -93,6 +94,7 @@ def COMMAND(
     fates = vendoring.write(prepared, evidence, into, force)
     if any(prepared.callers):
         say_left_out(prepared.entries)
+    say_twins(choice, found)
     for name in prepared.idle:
         click.echo(f"{name}: the dispatcher has a better one for every CPU", err=True)
     names = [kernel.name for kernel in found.kernels]
