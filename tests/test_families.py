@@ -111,7 +111,10 @@ def test_what_is_made_is_of_the_default_family_unless_another_is_named() -> None
             Choice(family=("toy-cpoy",)),
             "unknown family 'toy-cpoy'; choose one of gcm, hash, toy-copy",
         ),
-        (Choice(family=("toy-copy",), isa=("avx",)), "unknown axis 'isa'; choose one of blocks"),
+        (
+            Choice(family=("toy-copy",), isa=("avx",)),
+            "kernels of family toy-copy have no axis 'isa'; leave it out",
+        ),
         (Choice(family=("toy-copy",), blocks=(9,)), "blocks must be 1 to 4, not 9"),
         (Choice(blocks=(49,)), "blocks must be 1 to 48, not 49"),
     ],

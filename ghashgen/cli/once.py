@@ -1,4 +1,8 @@
-"""An option that takes one value is given once: another value after it would replace it unseen."""
+"""What no option of one value may be: given two values, the last of which would hold, or nothing.
+
+An empty value is mostly a variable of a shell that is not set. As a path it would be the working
+folder, and where leaving the option out means something it would mean the same.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +15,9 @@ from ghashgen.support.errors import GhashgenError
 def require_once(
     name: str, command: click.Command, context: click.Context, args: Sequence[str]
 ) -> None:
-    """Refuse the words of a call that give an option of one value two different ones.
+    """Refuse the words of a call that give an option of one value two different ones, or none.
+
+    Nothing is a value where it is the default.
 
     Raises:
         GhashgenError: names the option and the values.
@@ -19,7 +25,8 @@ def require_once(
     """
     inner = click.Context(command, info_name=name, parent=context)
     parser = command.make_parser(inner)
-    single = [option for option in command.get_params(inner) if _is_single(option)]
+    options = (each for each in command.get_params(inner) if isinstance(each, click.Option))
+    single = [option for option in options if not option.multiple and not option.count]
     for option in single:
         _collect(parser, option)
     try:
@@ -33,16 +40,16 @@ def require_once(
             raise GhashgenError(
                 f"{' and '.join(values)} are given, and only one of them can hold", "leave one out"
             )
+        if not option.is_flag and "" in given.get(option.name or "", ()) and option.default != "":
+            raise GhashgenError(
+                f"{option.opts[0]} is given nothing", "give it a value, or leave it out"
+            )
 
 
-def _is_single(option: click.Parameter) -> bool:
-    return isinstance(option, click.Option) and not option.multiple and not option.count
-
-
-def _collect(parser: Any, option: click.Parameter) -> None:
+def _collect(parser: Any, option: click.Option) -> None:
     """Make the parser keep every value of an option, not the last alone."""
     add, name = parser.add_option, option.name
-    if not getattr(option, "is_flag", False):
+    if not option.is_flag:
         add(option, opts=option.opts, dest=name, action="append", nargs=option.nargs)
         return
     for words in (option.opts, option.secondary_opts):
@@ -50,8 +57,7 @@ def _collect(parser: Any, option: click.Parameter) -> None:
             add(option, opts=words, dest=name, action="append_const", const=words[0])
 
 
-def _values(option: click.Parameter, given: Mapping[str, Any]) -> list[str]:
+def _values(option: click.Option, given: Mapping[str, Any]) -> list[str]:
     """Return the different values of an option as words of the call, each once."""
-    is_flag = getattr(option, "is_flag", False)
     values = dict.fromkeys(given.get(option.name or "") or ())
-    return [str(value) if is_flag else f"{option.opts[0]} {value}" for value in values]
+    return [str(value) if option.is_flag else f"{option.opts[0]} {value}" for value in values]

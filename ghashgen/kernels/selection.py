@@ -224,6 +224,11 @@ def _fitting(
         having = [family for family in fitting if name in _axes(family)]
         if not having:
             known = dict.fromkeys(axis for family in among for axis in _axes(family))
+            if name not in known and name in all_axes():
+                named = " and ".join(family.name for family in among)
+                raise GhashgenError(
+                    f"kernels of family {named} have no axis {name!r}", "leave it out"
+                )
             raise GhashgenError(
                 f"no family of kernels has {said({axis: axes[axis][0] for axis in axes})}"
                 if name in known

@@ -67,18 +67,23 @@ def COMMAND(
     found = chosen_kernels(choice)
     kernels = found.kernels
     where = emission_target(abi, fmt, prefix, table_align, syntax, backend, arch_of(kernels))
+    if only_check:
+        taken = {"--threads": threads, "--force": force, "--out -": str(out) == "-"}
+        for option in (option for option, given in taken.items() if given):
+            raise GhashgenError(f"--check takes no {option}", "leave it out")
+        _compare(choice, where, out or default_out(), as_json)
+        return
     if threads and (out is None or str(out) == "-"):
         raise GhashgenError("--threads adds files to a folder of its own", "give --out FOLDER")
     if str(out) == "-":
+        if as_json:
+            raise GhashgenError("--out - prints the text of a kernel, not JSON", "leave out --json")
         if len(kernels) != 1:
             raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
         assembler = find_assembler(where.syntax.assembler)
         click.echo(make(kernels[0], where, assembler).text, nl=False)
         return
     folder = out or default_out()
-    if only_check:
-        _compare(choice, where, folder, as_json)
-        return
     if out is None:
         _only_the_catalogue(kernels, where)
     whole = out is None and kernels == catalogue()

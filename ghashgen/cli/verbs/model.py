@@ -101,7 +101,9 @@ def COMMAND(
     """Compare port bounds of our loops and of peers' published ones: model, not measurement."""
     jobs = (write, only_check, again, counted is not None)
     if sum(jobs) > 1:
-        raise GhashgenError("--write, --check, --recount and --count exclude each other", "one")
+        raise GhashgenError(
+            "--write, --check, --recount and --count exclude each other", "give one"
+        )
     if (symbol or member or blocks) and counted is None:
         raise GhashgenError("--symbol, --member and --blocks need --count", "name an object")
     names = {uarch(name).name for name in chosen or uarches()}

@@ -65,6 +65,12 @@ def COMMAND(
     docs/expected-lengths.txt lists, and all of it what generated/PROOFS.json records.
     """
     if identities or theorem:
+        if choice != Choice() or write or report:
+            raise GhashgenError(
+                "an identity belongs to no kernel, so that --identities and --theorem take no "
+                "choice of kernels, no --write and no --report",
+                "leave them out",
+            )
         _identities(theorem, as_json)
         return
     kernels = chosen_kernels(choice, is_known).kernels

@@ -52,17 +52,9 @@ def _given_options(function: F) -> F:
     return out  # type: ignore[no-any-return]
 
 
-def _named(context: click.Context, option: click.Parameter, name: str | None) -> str:
-    """Return the CPU that is named, "" where none is."""
-    if name is not None and not name.strip():
-        raise GhashgenError("--cpu is empty", "name a CPU, or leave it out for this one")
-    return name or ""
-
-
 @click.command("recommend")
 @click.option(
     "--cpu",
-    callback=_named,
     help="Core as 'Zen 4', haswell or znver4, a record, or features as avx,pclmulqdq (default: "
     "this CPU).",
     shell_complete=one_of(lambda: (core.title for core in CORES)),
@@ -84,7 +76,7 @@ def _named(context: click.Context, option: click.Parameter, name: str | None) ->
 @click.option("--per-message-key", "once", is_flag=True, help="Each message has a key: --use once.")
 @json_option
 def COMMAND(
-    cpu: str,
+    cpu: str | None,
     family: str | None,
     use_name: str,
     size: int | None,
@@ -101,7 +93,7 @@ def COMMAND(
     use = _use(question, use_name, once)
     records = load_records(project_root() / question.folder)
     # A core is known by the records of any family.
-    here = machine(cpu, (*records, *load_records(project_root() / FOLDER)))
+    here = machine(cpu or "", (*records, *load_records(project_root() / FOLDER)))
     pools = _pools(question, given[question.given])
     for line in left_out(records, [candidate for pool in pools.values() for candidate in pool]):
         click.echo(line, err=True)
