@@ -12,8 +12,8 @@ from cpus import AS_FOUND, lacking
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
 from ghashgen.check.validation.gcm import validator
-from ghashgen.check.validation.gcm.trials import faults
 from ghashgen.check.validation.runners import native
+from ghashgen.check.validation.trials import faults
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
 from ghashgen.kernels.families import functions_of
@@ -119,7 +119,7 @@ def test_trials_tell_a_planted_fault(
         if without := lacking(built.features):
             pytest.skip(f"this CPU lacks {', '.join(without)}")
         runner = native([built], harness_folder)
-        trials = [*validator.SUITES[function](validator.Wanted(AVX, 0, 1))]
+        trials = [*validator.SUITES[function](validator.wanted_of(AVX, 0, 1))]
         found.append([*faults(runner, built, trials)])
     assert found[0] == []
     assert len(found[1]) > 100

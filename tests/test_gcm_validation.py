@@ -20,9 +20,9 @@ from gcm_faults import AVX, PLANTED, WIDE, Planted, hash_after_the_write, made
 from ghashgen.algebra.field.gcm import gcm_encrypt, j0
 from ghashgen.check.validation.gcm import cavp, messages, texts, validator
 from ghashgen.check.validation.gcm.oracle import Key, differences, text
-from ghashgen.check.validation.gcm.trials import faults, together
 from ghashgen.check.validation.pyca import encrypt_block
 from ghashgen.check.validation.runners import Emulated, Native, Runner, native
+from ghashgen.check.validation.trials import faults, together
 from ghashgen.cli.main import cli
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import VReg
@@ -49,7 +49,7 @@ planted_faults = pytest.mark.parametrize("planted", PLANTED, ids=lambda planted:
 
 def told(runner: Runner, built: Built[GcmKernel], functions: Sequence[str]) -> Iterator[str]:
     """Yield what trials of some functions tell."""
-    wanted = validator.Wanted(built.kernel, 0, runner.sample)
+    wanted = validator.wanted_of(built.kernel, 0, runner.sample)
     try:
         for name in functions:
             for some in together(validator.SUITES[name](wanted)):
@@ -214,7 +214,7 @@ def test_a_function_that_nothing_is_known_of_fails(
         def __getattr__(self, name: str) -> Callable[..., list[Any]]:
             return lambda *arguments: []
 
-    monkeypatch.setattr(validator, "faults", lambda *arguments: iter(()))
+    monkeypatch.setattr(validator, "run", lambda *arguments: (0, []))
     monkeypatch.setattr(validator, "calls", lambda *arguments: {})
     found = validator.validator([built])(NoRunner(), built)
     assert found.failures == ("nothing validates decrypt",)

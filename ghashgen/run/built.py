@@ -5,7 +5,7 @@ any other is rendered first. Objects are kept under build/obj by the hash of the
 (`ghashgen.support.sealed`): one that is not as it was assembled is assembled again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import Generic, TypeVar
 from ghashgen.arch.objects import read_object
 from ghashgen.cost.audit import Audit, audit
 from ghashgen.kernels import manifest
-from ghashgen.kernels.core import Point
+from ghashgen.kernels.core import Keyed, Point
 from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.target import Target, require_fit
 from ghashgen.output.artefact import Artefact, make, sha256
-from ghashgen.run.arguments import Arguments, Values, arguments
+from ghashgen.run.arguments import Arguments, Values
+from ghashgen.run.callee import Exported, arguments_of
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -52,6 +53,43 @@ class Built(Generic[K_co]):
         return f"{self.prefix}{self.kernel.name}"
 
     @property
+    def name(self) -> str:
+        """The kernel's name, which the harness knows it by."""
+        return self.kernel.name
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that one turn of its loop takes."""
+        return self.kernel.blocks
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of its table."""
+        return self.kernel.layout.size
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of its cipher's key, 0 of a hash."""
+        return self.kernel.key_bytes if isinstance(self.kernel, Keyed) else 0
+
+    @property
+    def exported(self) -> Mapping[str, Exported]:
+        """Its functions, by name."""
+        return {
+            name: Exported(
+                function,
+                f"{self.symbol}_{name}",
+                function.roles,
+                multiple=function.length_multiple(self.kernel),
+            )
+            for name, function in functions_of(self.kernel).items()
+        }
+
+    def table(self, key: bytes) -> bytes:
+        """Raise: its table is what its init makes of a key."""
+        raise GhashgenError(f"{self.name} has no init", "this is a fault here")
+
+    @property
     def features(self) -> tuple[str, ...]:
         """The CPU features that the object's instructions need."""
         return self.audit.features
@@ -62,8 +100,7 @@ class Built(Generic[K_co]):
         Raises:
             GhashgenError: as `run.arguments.arguments`.
         """
-        exported = functions_of(self.kernel)[function]
-        return arguments(exported, values, self.kernel.layout.size, self.table_align)
+        return arguments_of(self, function, values)
 
     @property
     def harness_kernel(self) -> HarnessKernel:

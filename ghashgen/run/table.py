@@ -6,9 +6,10 @@ A row derives from the kernel and from what only its object can say; an object o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import axes_of, functions_of
@@ -39,13 +40,19 @@ class HarnessKernel:
     table_bytes: int
     table_align: int
     functions: tuple[str, ...]
-    """What it exports; each is the symbol ``symbol_function``."""
+    """What it exports; each is the symbol ``symbol_function``, or what ``symbols`` says."""
     symbol: str
     """What the names of its functions begin with."""
     key_bits: int
     """Bits of the cipher's key; 0 where it has none."""
     obj: Path
     """An ELF object that defines its functions."""
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    """Symbols of functions, by their names, where they are not ``symbol_function``."""
+
+    def symbol_of(self, function: str) -> str:
+        """Return the symbol of a function."""
+        return self.symbols.get(function, f"{self.symbol}_{function}")
 
     @classmethod
     def of_kernel(
@@ -94,6 +101,7 @@ class HarnessKernel:
         table_align: int = 1,
         op: str = "ghash",
         functions: Sequence[str] = ("init", "mul", "update"),
+        symbols: Mapping[str, str] = MappingProxyType({}),
     ) -> HarnessKernel:
         """Return the row of an object that is no kernel of ours: all is as it is said to be."""
         return cls(
@@ -109,6 +117,7 @@ class HarnessKernel:
             symbol=name,
             key_bits=0,
             obj=obj,
+            symbols=symbols,
         )
 
 
@@ -117,7 +126,6 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
     rows = [
         {
             "name": kernel.name,
-            "symbol": kernel.symbol,
             "op": kernel.op,
             "isa": kernel.isa,
             "abi": kernel.abi,
@@ -126,7 +134,7 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
             "table_bytes": kernel.table_bytes,
             "table_align": kernel.table_align,
             "key_bits": kernel.key_bits,
-            "functions": kernel.functions,
+            "functions": {name: kernel.symbol_of(name) for name in kernel.functions},
         }
         for kernel in kernels
     ]
@@ -152,7 +160,7 @@ def _validate(kernel: HarnessKernel, machine: Machine) -> None:
     wrong = {
         **{
             f"{name!r} is no symbol": not _SYMBOL.fullmatch(name)
-            for name in (kernel.name, kernel.symbol)
+            for name in (kernel.name, kernel.symbol, *kernel.symbols.values())
         },
         **{f"{f!r} is no function name": not _SYMBOL.fullmatch(f) for f in kernel.functions},
         f"its ISA {kernel.isa!r} is no plain name": not re.fullmatch(r"[\w.+-]+", kernel.isa),

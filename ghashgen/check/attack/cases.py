@@ -1,12 +1,11 @@
 """Calls with their answers from the field: every length to three groups, far ones, edges."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.field.ghash import multiply_blocks
-from ghashgen.algebra.field.polyval import dot
-from ghashgen.check.validation.cases import ZERO, Case, xor
+from ghashgen.check.validation.cases import ZERO, Case
+from ghashgen.check.validation.hashes import product, states
 from ghashgen.check.validation.segments import EXPONENTS, power_of
 from ghashgen.run.harness import Vector
 
@@ -15,22 +14,6 @@ _FAR = 40
 """Groups up to which a random long message begins; from there every length of a group is run."""
 _LONGEST = 70_000
 """Bytes of the longest message."""
-
-
-def product(op: str, x: bytes, h: bytes) -> bytes:
-    """Return what NAME_mul makes of the state x: the field's product, of GHASH or of POLYVAL."""
-    return multiply_blocks(x, h) if op == "ghash" else dot(x, h)
-
-
-def states(op: str, h: bytes, x: bytes, data: bytes, lengths: Sequence[int]) -> Iterator[bytes]:
-    """Yield the states after the first so many bytes of data, for ascending lengths."""
-    at = 0
-    for length in lengths:
-        while at + BLOCK_BYTES <= length:
-            x = product(op, xor(x, data[at : at + BLOCK_BYTES]), h)
-            at += BLOCK_BYTES
-        rest = data[at:length]
-        yield product(op, xor(x, rest.ljust(BLOCK_BYTES, b"\0")), h) if rest else x
 
 
 def _keys(rng: random.Random) -> list[tuple[bytes, bytes]]:

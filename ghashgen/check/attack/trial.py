@@ -13,17 +13,13 @@ from hashlib import sha256
 from pathlib import Path
 from queue import Queue
 
-from iced_x86 import Decoder
-
-from ghashgen.arch.x86_64.cpuid import cpu_features
-from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.attack.accepted import Accepted, Trials
 from ghashgen.check.validation.runners import Emulated, Native, Runner
 from ghashgen.kernels.core import Point
 from ghashgen.kernels.families import family_of
 from ghashgen.run.built import Built
 from ghashgen.run.emulate import Emulator
-from ghashgen.run.emulate.image import load_object
+from ghashgen.run.emulate.needed import needed
 from ghashgen.run.harness import build
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
@@ -60,22 +56,10 @@ def run(data: bytes, original: Built[Point], folder: Path, seed: str, emulate: b
         path.unlink(missing_ok=True)
 
 
-def _needs(built: Built[Point]) -> tuple[str, ...]:
-    """Return the CPU features of the object, of those that the harness knows.
-
-    Bytes that are never executed may look like any instruction.
-    """
-    segments = load_object(built.obj).segments
-    found = cpu_features(
-        i for part in segments if part.kind == "x" for i in Decoder(64, part.content)
-    )
-    return tuple(name for name in FEATURES if name in {*found, *built.features})
-
-
 def _run(built: Built[Point], folder: Path, rng: random.Random, emulate: bool) -> Ran:
     find_cc()
     try:
-        needs = _needs(built)
+        needs = needed(built.obj, built.features)
     except GhashgenError as refusal:
         return Ran("", 0, not_run="the reader of objects to run refuses it", why=refusal.cause)
     try:

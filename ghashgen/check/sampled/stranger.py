@@ -13,15 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from queue import Queue
 
-from iced_x86 import CpuidFeature, Decoder
-
-from ghashgen.arch.x86_64.features import FEATURES
 from ghashgen.check.sampled import runs
 from ghashgen.check.sampled.points import Structure
 from ghashgen.check.sampled.subject import BITS, SEED, Plan, Sampled, Subject, plan
 from ghashgen.kernels.hash.exported import functions
 from ghashgen.run.emulate import Emulator
-from ghashgen.run.emulate.image import load_object
+from ghashgen.run.emulate.needed import needed
 from ghashgen.run.harness import Harness, build
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
@@ -71,17 +68,6 @@ def _shim(subject: Subject, name: str) -> str:
     return "\n".join(lines)
 
 
-def _needs(obj: Path) -> tuple[str, ...]:
-    """Return those of FEATURES that some instruction of the object asks for."""
-    names = {value: name.lower() for name, value in vars(CpuidFeature).items() if name.isupper()}
-    found: set[str] = set()
-    for segment in load_object(obj).segments:
-        if segment.kind == "x":
-            for instruction in Decoder(64, segment.content):
-                found.update(names.get(feature, "") for feature in instruction.cpuid_features())
-    return tuple(name for name in FEATURES if name in found)
-
-
 def _harness(subject: Subject, name: str, table_align: int, folder: Path) -> Harness:
     """Return a harness with the object under a name of our own."""
     cc = find_cc()
@@ -95,7 +81,7 @@ def _harness(subject: Subject, name: str, table_align: int, folder: Path) -> Har
     kernel = HarnessKernel.of_stranger(
         name,
         joined,
-        _needs(subject.obj),
+        needed(subject.obj),
         abi="sysv",
         blocks=subject.structure.blocks,
         table_bytes=max(subject.table_bytes, 1),
@@ -132,7 +118,7 @@ def run(
     with ExitStack() as stack:
         free: Queue[Emulator] | None = None
         present = harness.features()
-        if emulate or not all(present[name] for name in _needs(subject.obj)):
+        if emulate or not all(present[name] for name in needed(subject.obj)):
             free = Queue()
             free.put(stack.enter_context(Emulator()))
 

@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from ghashgen.check.validation import cavp, columns, segments, siv
+from ghashgen.check.sampled.points import cell
+from ghashgen.check.validation import cavp, columns, hashes, segments, siv
 from ghashgen.check.validation.cases import (
     Case,
     every_length,
@@ -13,14 +14,19 @@ from ghashgen.check.validation.cases import (
     tail_bound,
     xor,
 )
+from ghashgen.check.validation.hashes import Hash
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
+from ghashgen.check.validation.trials import run
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.built import Built
 from ghashgen.run.harness import Vector
 from ghashgen.support.errors import GhashgenError
 
 PRODUCTS = 64
+
+TURNING = ("update", "column")
+"""Functions of a hash whose loop takes so many blocks a turn."""
 
 SPLITS = 200
 """Messages of a kernel with segments that are hashed in segments too."""
@@ -71,6 +77,15 @@ def _segments(
             yield f"{case.what}: got {got.hex()}, expected {case.expected.hex()}"
 
 
+def turned(runner: Runner, built: Built[Kernel]) -> tuple[int, list[str]]:
+    """Run the functions that have a loop at many turns of it."""
+    kernel = built.kernel
+    cells = tuple(cell(text) for text in kernel.layout.cells)
+    asked = Hash(kernel.op, kernel.bit_order, kernel.blocks, cells, runner.sample > 1)
+    own = [built.exported[name] for name in TURNING if name in built.exported]
+    return run(runner, built, (trial for each in own for trial in hashes.turned(asked, each)))
+
+
 def validator(kernels: Sequence[Built[Kernel]]) -> Callable[[Runner, Built[Kernel]], Validation]:
     """Return what validates one kernel of a run; vectors are shared by the run."""
     bound = max(tail_bound(built.kernel.blocks) for built in kernels)
@@ -83,6 +98,7 @@ def validate_one(runner: Runner, built: Built[Kernel], bound: int) -> Validation
     start = time.perf_counter()
     cases = cases_for(built.kernel, bound, runner.sample)
     failures: list[str] = []
+    made = 0
     split = list(segments.resplit(cases, SPLITS)) if built.kernel.segments else []
     exponents = segments.powers(built.kernel.op) if built.kernel.segments else []
     rows = list(columns.rows(cases, built.kernel.columns)) if built.kernel.columns > 1 else []
@@ -93,6 +109,8 @@ def validate_one(runner: Runner, built: Built[Kernel], bound: int) -> Validation
             failures += list(_segments(runner, built, split, exponents))
         if rows:
             failures += list(columns.faults(runner, built, rows))
+        made, wrong = turned(runner, built)
+        failures += wrong
         failures += runner.check(built)
     except GhashgenError as error:
         failures.append(str(error))
@@ -100,7 +118,7 @@ def validate_one(runner: Runner, built: Built[Kernel], bound: int) -> Validation
         name=built.kernel.name,
         isa=built.kernel.isa,
         how=runner.how,
-        cases=len(cases) + PRODUCTS + len(split) + len(exponents) + len(rows),
+        cases=len(cases) + PRODUCTS + len(split) + len(exponents) + len(rows) + made,
         longest_tail=tail_bound(built.kernel.blocks),
         seconds=time.perf_counter() - start,
         failures=tuple(failures),

@@ -18,15 +18,12 @@ from ghashgen.kernels.core import (
     Counted,
     Fixed,
     Function,
-    Keyed,
     Param,
-    Point,
     Table,
     Word,
 )
-from ghashgen.kernels.families import functions_of
 from ghashgen.run.arguments import Arguments, Memory, Values, answered, in_place
-from ghashgen.run.built import Built
+from ghashgen.run.callee import Callee, Exported, arguments_of
 from ghashgen.run.harness import Called
 from ghashgen.support.errors import GhashgenError
 
@@ -77,7 +74,7 @@ def numbers_for(param: Param, among: Sequence[int]) -> Sequence[int]:
 
 
 def faults(
-    built: Built[Point],
+    callee: Callee,
     call: Caller,
     functions: Sequence[str],
     chosen: Mapping[str, Sequence[Arguments]] = MappingProxyType({}),
@@ -87,12 +84,14 @@ def faults(
     Those that fill the table are called first. `chosen` are calls of which some functions have to
     be put at every distance, by their names: where arbitrary bytes go one way alone.
     """
-    exported = functions_of(built.kernel)
-    table = shake_256(b"table").digest(built.kernel.layout.size)
+    table = shake_256(b"table").digest(callee.table_bytes)
     out: list[str] = []
-    for function in sorted(exported.values(), key=lambda f: not _filled(f)):
-        own = chosen.get(function.name, ())
-        cases = [*own, *_cases(built, function, table)]
+    for own in sorted(callee.exported.values(), key=lambda each: not _filled(each.function)):
+        function = own.function
+        given = [each for each in chosen.get(function.name, ()) if own.takes(each)]
+        cases = [*given, *_cases(callee, own, table)]
+        if own.shared:
+            cases = [in_place(function, case) for case in cases]
         if filled := _filled(function):
             try:
                 (left,) = call(function.name, cases[:1], False)
@@ -100,8 +99,8 @@ def faults(
             except GhashgenError as error:
                 out.append(str(error))
         if function.name in functions:
-            few = range(len(own)) if own else sorted({0, min(5, len(cases) - 1), len(cases) - 1})
-            out += _faults_of(function, cases, few, call, built.table_align)
+            few = sorted({0, min(5, len(cases) - 1), len(cases) - 1})
+            out += _faults_of(own, cases, range(len(given)) or few, call, callee.table_align)
     return out
 
 
@@ -116,12 +115,13 @@ def _bytes(function: Function[Any], name: str, case: int, size: int) -> bytes:
     return shake_256(f"{function.name} {name} {case}".encode()).digest(size)
 
 
-def _cases(built: Built[Point], function: Function[Any], table: bytes) -> Iterator[Arguments]:
+def _cases(callee: Callee, own: Exported, table: bytes) -> Iterator[Arguments]:
     """Yield a call for every length, or other number; everything ends as near a page as it may."""
+    function = own.function
     by_name = {p.name: p for p in function.params}
     counters = {p.size.by: p.size.unit for p in function.params if isinstance(p.size, Counted)}
     numbers = [p for p in function.params if isinstance(p.size, Word) and not p.secret]
-    all_lengths = in_rows(lengths(built.kernel.blocks), function.length_multiple(built.kernel))
+    all_lengths = in_rows(lengths(callee.blocks), own.multiple)
     count = len(all_lengths) if counters else len(_NUMBERS) if numbers else 1
     for case in range(count):
         values: dict[str, bytes | int] = {}
@@ -129,12 +129,12 @@ def _cases(built: Built[Point], function: Function[Any], table: bytes) -> Iterat
             # Two lengths of one call are apart: the second runs through them in another order.
             counts = numbers_for(by_name[name], [length // unit for length in all_lengths])
             values[name] = counts[(case + 7 * i * case + 3 * i) % len(counts)]
-        made = _values(built.kernel, function, values, table, case)
-        yield built.arguments(function.name, made)
+        made = _values(callee, function, values, table, case)
+        yield arguments_of(callee, function.name, made)
 
 
 def _values(
-    kernel: Point,
+    callee: Callee,
     function: Function[Any],
     counted: Mapping[str, int | bytes],
     table: bytes,
@@ -148,8 +148,7 @@ def _values(
             case Fixed(size):
                 out[param.name] = _bytes(function, param.name, case, size)
             case CipherKey():
-                assert isinstance(kernel, Keyed)
-                out[param.name] = _bytes(function, param.name, case, kernel.key_bytes)
+                out[param.name] = _bytes(function, param.name, case, callee.key_bytes)
             case Counted(by, unit):
                 size = unit * int(counted[by])
                 out[param.name] = _bytes(function, param.name, case, size)
@@ -163,18 +162,19 @@ def _values(
 
 
 def _faults_of(
-    function: Function[Any],
+    own: Exported,
     cases: list[Arguments],
     few: Sequence[int],
     call: Caller,
     table_align: int,
 ) -> Iterator[str]:
+    function = own.function
     try:
         wanted = [_answer(function, left) for left in _left(function, cases, call, False)]
     except GhashgenError as error:
         yield f"buffers against the pages behind them: {error}"
         return
-    for batch in _batches(function, cases, few, table_align):
+    for batch in _batches(own, cases, few, table_align):
         try:
             left = _left(function, batch.calls, call, batch.dirty)
         except GhashgenError as error:
@@ -206,19 +206,20 @@ def _answer(function: Function[Any], left: Called) -> object:
 
 
 def _batches(
-    function: Function[Any], cases: list[Arguments], few: Sequence[int], table_align: int
+    own: Exported, cases: list[Arguments], few: Sequence[int], table_align: int
 ) -> Iterator[Batch]:
     """Yield the calls once more: by their beginnings, and of a few each buffer at all distances."""
-    every = range(len(cases))
+    every, function = range(len(cases)), own.function
+    may_share = {name for p in function.params if p.may_be for name in (p.name, p.may_be)}
     starts = [[_moved(x, 0, True) for x in case] for case in cases]
     yield Batch("buffers against the pages before them", starts, every)
     yield Batch("upper halves of vector registers in use", starts, every, dirty=True)
-    if any(param.may_be for param in function.params):
+    if may_share and not own.shared:
         for side, apart in (("behind", cases), ("before", starts)):
             shared = [in_place(function, call) for call in apart]
             yield Batch(f"in place, against the pages {side}", shared, every)
     for at, param in enumerate(function.params):
-        if isinstance(param.size, Word):
+        if isinstance(param.size, Word) or (own.shared and param.name in may_share):
             continue
         align = table_align if isinstance(param.size, Table) else param.align
         for at_start in (False, True):

@@ -12,10 +12,10 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.cases import ZERO
 from ghashgen.check.validation.placements import faults
 from ghashgen.kernels.core import Point
-from ghashgen.kernels.families import functions_of
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.arguments import Answer, Arguments, Values, answered
 from ghashgen.run.built import Built
+from ghashgen.run.callee import Callee, Exported, arguments_of
 from ghashgen.run.emulate import CallResult, Emulator
 from ghashgen.run.emulate.calls import call_of
 from ghashgen.run.emulate.convention import RESULT, abi_faults, abi_name
@@ -60,17 +60,15 @@ class Runner(Protocol):
         """Return H^m of each vector; m is the first 8 bytes of x, little-endian."""
         ...
 
-    def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
+    def calls(self, callee: Callee, function: str, values: Sequence[Values]) -> list[Answer]:
         """Return what the function writes to, and what it returns, for each set of values."""
         ...
 
-    def answers(
-        self, built: Built[Point], function: str, calls: Sequence[Arguments]
-    ) -> list[Answer]:
+    def answers(self, callee: Callee, function: str, calls: Sequence[Arguments]) -> list[Answer]:
         """Return the same for calls whose arguments are given."""
         ...
 
-    def check(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
+    def check(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
         """Return what is wrong with bounds, alignment and calling convention, one line each.
 
         `chosen` are calls to put at every place beside arbitrary ones, by functions' names.
@@ -102,42 +100,53 @@ class Native:
         """Run NAME_power in the harness."""
         return self.harness.power(built.kernel.name, vectors)
 
-    def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
+    def calls(self, callee: Callee, function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function in the harness, between guard pages and by its convention."""
-        return self.answers(built, function, [built.arguments(function, each) for each in values])
+        return self.answers(
+            callee, function, [arguments_of(callee, function, each) for each in values]
+        )
 
-    def answers(
-        self, built: Built[Point], function: str, calls: Sequence[Arguments]
-    ) -> list[Answer]:
+    def answers(self, callee: Callee, function: str, calls: Sequence[Arguments]) -> list[Answer]:
         """Make the calls so."""
-        called = self.harness.call(built.kernel.name, function, calls)
-        for one in called:
+        own = callee.exported[function]
+        called = self._called(callee.name, own, calls, False)
+        for number, one in enumerate(called):
             if one.violations:
-                raise GhashgenError(f"{built.kernel.name}_{function}: {one.violations}")
-        exported = functions_of(built.kernel)[function]
-        return [answered(exported, one.buffers, one.register) for one in called]
+                raise GhashgenError(f"call {number}, {own.symbol}: {one.violations}")
+        return [answered(own.function, one.buffers, one.register) for one in called]
 
-    def check(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
+    def check(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
         """Run the harness's own sweep over a hash, and put all other functions at every place."""
-        swept = self.swept(built)[1] if built.kernel.family == Kernel.family else []
-        return [*swept, *self.placed(built, chosen)]
+        swept = self.swept(callee)[1] if _is_hash(callee) else []
+        return [*swept, *self.placed(callee, chosen)]
 
-    def swept(self, built: Built[Point]) -> tuple[int, list[str]]:
+    def swept(self, callee: Callee) -> tuple[int, list[str]]:
         """Run the harness's own sweep over a hash; return the number of calls, and the faults."""
-        report = self.harness.check(built.kernel.name)
+        report = self.harness.check(callee.name)
         faulty = (f for f in report.findings if not f.ok)
         return report.calls, [f"{f.category}: {f.detail or 'did not run'}" for f in faulty]
 
-    def placed(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
+    def placed(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
         """Put the functions that the sweep does not know at every place."""
-        name, functions = built.kernel.name, list(functions_of(built.kernel))
-        if built.kernel.family == Kernel.family:
+        exported, functions = callee.exported, list(callee.exported)
+        if _is_hash(callee):
             functions = [function for function in functions if function not in CHECKED]
 
         def call(function: str, calls: Sequence[Arguments], dirty: bool) -> Sequence[Called]:
-            return self.harness.call(name, function, calls, dirty)
+            return self._called(callee.name, exported[function], calls, dirty)
 
-        return faults(built, call, functions, chosen) if functions else []
+        return faults(callee, call, functions, chosen) if functions else []
+
+    def _called(
+        self, name: str, own: Exported, calls: Sequence[Arguments], dirty: bool
+    ) -> Sequence[Called]:
+        given = [own.given(call) for call in calls]
+        return self.harness.call(name, own.function.name, given, dirty)
+
+
+def _is_hash(callee: Callee) -> bool:
+    """Return whether the harness has a sweep of its own for it."""
+    return isinstance(callee, Built) and callee.kernel.family == Kernel.family
 
 
 @dataclass(frozen=True)
@@ -200,35 +209,35 @@ class Emulated:
         ]
         return [answer["y"] for answer in self.calls(built, "power", values)]
 
-    def calls(self, built: Built[Point], function: str, values: Sequence[Values]) -> list[Answer]:
+    def calls(self, callee: Callee, function: str, values: Sequence[Values]) -> list[Answer]:
         """Call the function for each set of values."""
-        return self.answers(built, function, [built.arguments(function, each) for each in values])
+        return self.answers(
+            callee, function, [arguments_of(callee, function, each) for each in values]
+        )
 
-    def answers(
-        self, built: Built[Point], function: str, calls: Sequence[Arguments]
-    ) -> list[Answer]:
+    def answers(self, callee: Callee, function: str, calls: Sequence[Arguments]) -> list[Answer]:
         """Make the calls."""
-        exported = functions_of(built.kernel)[function]
+        exported = callee.exported[function].function
         return [
             answered(exported, one.buffers, one.after[RESULT])
-            for one in self._many(built, function, calls)
+            for one in self._many(callee, function, calls)
         ]
 
-    def check(self, built: Built[Point], chosen: Chosen = NOTHING) -> list[str]:
+    def check(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
         """Put all functions at every place, and compare the registers before and after."""
 
         def call(function: str, calls: Sequence[Arguments], dirty: bool) -> Sequence[Called]:
             del dirty  # they always are: the registers hold garbage
             return [
                 Called(
-                    ", ".join(abi_faults(built.abi, one.before, one.after)),
+                    ", ".join(abi_faults(callee.abi, one.before, one.after)),
                     one.buffers,
                     one.after[RESULT],
                 )
-                for one in self._many(built, function, calls)
+                for one in self._many(callee, function, calls)
             ]
 
-        return faults(built, call, list(functions_of(built.kernel)), chosen)
+        return faults(callee, call, list(callee.exported), chosen)
 
     def _tables(self, built: Built[Point], vectors: Sequence[Vector]) -> dict[bytes, bytes]:
         """Return the table of every hash subkey."""
@@ -236,20 +245,19 @@ class Emulated:
         answers = self.calls(built, "init", [{"h": h} for h in keys])
         return {h: answer["table"] for h, answer in zip(keys, answers, strict=True)}
 
-    def _many(
-        self, built: Built[Point], function: str, calls: Sequence[Arguments]
-    ) -> list[CallResult]:
-        symbol = f"{built.symbol}_{function}"
-        image = _image(built.obj.read_bytes())
-        abi = abi_name(built.abi)
+    def _many(self, callee: Callee, function: str, calls: Sequence[Arguments]) -> list[CallResult]:
+        own = callee.exported[function]
+        symbol, abi = own.symbol, abi_name(callee.abi)
+        image = _image(callee.obj.read_bytes())
+        given = [call_of(own.given(call), abi) for call in calls]
         emulator = self.free.get()
         try:
-            answers = emulator.call_many(image, symbol, [call_of(call, abi) for call in calls])
+            answers = emulator.call_many(image, symbol, given)
         finally:
             self.free.put(emulator)
-        for answer in answers:
+        for number, answer in enumerate(answers):
             if not answer.outcome.ok:
-                raise GhashgenError(f"{symbol}: {answer.outcome.text}")
+                raise GhashgenError(f"call {number}, {symbol}: {answer.outcome.text}")
         return answers
 
 

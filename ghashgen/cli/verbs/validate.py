@@ -64,6 +64,9 @@ def COMMAND(
 ) -> None:
     """Run kernels on real input: every tail length, long and split messages, CAVP, bounds, ABI.
 
+    Every function with a loop also runs at 3 to 16 turns of it, and at random lengths to 64 turns,
+    with pages that must not be touched on both sides of its buffers.
+
     Then at random points with independent powers, enough of them for a bound on the probability
     that a wrong kernel is not seen (SOUNDNESS.md, "By running").
     """
@@ -175,8 +178,8 @@ def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built[P
 
 def _print(results: list[Validation], built: tuple[Built[Point], ...], seconds: float) -> None:
     title = (
-        "Instructions per block of the group loop; every length from 0 to the longest tail, long "
-        "and split messages, NIST CAVP, bounds and calling convention"
+        "Instructions per block of the group loop; every length from 0 to the longest tail, 3 to "
+        "16 turns of the loop, long and split messages, NIST CAVP, bounds and calling convention"
     )
     columns = (
         *("kernel", "isa", ">blocks"),

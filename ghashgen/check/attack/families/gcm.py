@@ -8,26 +8,26 @@
 - seal and open: the same lengths, against AAD of 0 to 49 bytes, IVs of 1 to 300 bytes, tags of all
   lengths, wrong ones of each bit, lengths to refuse;
 - of messages in pieces what `ghashgen validate` asks: each call with all 96 bytes of its state;
+- each function at many turns of its loops (`check.validation.turns`);
 - of kernels with segments, hash over the same texts, exponents, and texts cut in two.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ghashgen.algebra.field import aes
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.field.gcm import TAG_BYTES
 from ghashgen.check.attack.accepted import AT_ONCE, Accepted
 from ghashgen.check.attack.leaks import Asked, leaks, lengths, repeated
-from ghashgen.check.validation.gcm import messages, segments, streams, texts
+from ghashgen.check.validation.gcm import messages, segments, streams, texts, turns
 from ghashgen.check.validation.gcm.messages import Message, message
 from ghashgen.check.validation.gcm.oracle import Key, Text, text
 from ghashgen.check.validation.gcm.states import TEXT, State
-from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults
-from ghashgen.check.validation.gcm.validator import PLACED
+from ghashgen.check.validation.gcm.validator import expanding, placed, wanted_of
 from ghashgen.check.validation.records import USUAL_IV
+from ghashgen.check.validation.trials import Trial, faults
 from ghashgen.kernels.families import functions_of
-from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
+from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.run.emulate.image import load_object
 
 _FAR = 40
@@ -45,12 +45,7 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
     """Yield how many calls a trial made, and what was wrong."""
     built, runner = found.built, found.runner
     exported = functions_of(built.kernel)
-    placed = {
-        name: make(built.kernel.key_bytes, built.kernel.blocks, name)
-        for name, make in PLACED.items()
-        if name in exported
-    }
-    yield 0, next(iter(runner.check(built, calls(runner, built, placed))), "")
+    yield 0, next(iter(runner.check(built, placed(runner, built))), "")
     asked = [*_keys(found), *_crypted(found)]
     if "seal" in exported:
         asked += _messages(found)
@@ -58,6 +53,8 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
         asked += _in_pieces(found)
     if "combine" in exported:
         asked += _segmented(found)
+    for name in exported:
+        asked += turns.trials(name, built.key_bytes, built.blocks, found.few)
     for start in range(0, len(asked), AT_ONCE):
         some = asked[start : start + AT_ONCE]
         yield len(some), next(faults(runner, built, some), "")
@@ -68,12 +65,11 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
 def _keys(found: Accepted[GcmKernel]) -> Iterator[Trial]:
     """Yield keys to expand: those of one bit, all zero, all one, random ones."""
     kernel, rng = found.built.kernel, found.rng
-    size, at = kernel.key_bytes, kernel.layout.arrays[ROUND_KEYS]
+    size, places = kernel.key_bytes, wanted_of(kernel, 0, 1).round_keys
     bits = [(1 << k).to_bytes(size, "big") for k in range(8 * size)]
     keys = [bytes(size), b"\xff" * size, *bits, *(rng.randbytes(size) for _ in range(64))]
     for key in keys[:: 16 if found.few else 1]:
-        expanded = b"".join(aes.key_expansion(key))
-        yield Trial("init", f"key {key.hex()}", key, {"key": key}, [Part(CONTEXT, expanded, at)])
+        yield expanding(key, places)
 
 
 def _lengths(found: Accepted[GcmKernel]) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:

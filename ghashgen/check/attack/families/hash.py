@@ -5,6 +5,7 @@
 - every length to three groups and two blocks, every length of a group further on, long random ones,
   with keys, states and messages that are random, all zero and all one; mul, power and combine
   likewise; the messages of whole blocks as columns too, a row a block;
+- update and column at many turns of their loop (`check.validation.turns`);
 - update, mul and combine where the powers of the table are independent of each other.
 """
 
@@ -19,6 +20,7 @@ from ghashgen.check.sampled.stranger import structures
 from ghashgen.check.sampled.subject import Plan, Subject, structure_of, subject_of
 from ghashgen.check.validation import columns
 from ghashgen.check.validation.cases import Case
+from ghashgen.check.validation.hash import turned
 from ghashgen.check.validation.runners import Emulated, Native
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.run.emulate.image import load_object
@@ -31,6 +33,8 @@ def trials(found: Accepted[Kernel]) -> Iterator[tuple[int, str]]:
     """Yield how many calls a trial made, and what was wrong."""
     yield _swept(found)
     yield from _answered(found)
+    made, wrong = turned(found.runner, found.built)
+    yield made, next(iter(wrong), "")
     yield _independent(found)
     yield leaks(found.emulator, load_object(found.built.obj), found.built)
 

@@ -22,7 +22,6 @@ from ghashgen.check.validation import pyca
 from ghashgen.check.validation.cases import SEED, tail_bound
 from ghashgen.check.validation.gcm.oracle import Key, stepped
 from ghashgen.check.validation.gcm.texts import CARRIES, LENGTHS_PER_KEY, counter_before
-from ghashgen.check.validation.gcm.trials import Part, Trial
 from ghashgen.check.validation.records import (
     USUAL_IV,
     Record,
@@ -30,6 +29,7 @@ from ghashgen.check.validation.records import (
     encryptions,
     records,
 )
+from ghashgen.check.validation.trials import Part, Trial
 
 RIGHT, WRONG, REFUSED = 0, 1, 2
 """What is returned: done; the tag is another one; a length is none that the standard allows."""

@@ -65,7 +65,7 @@ class State:
         kept = (BLOCK_BYTES - start) % BLOCK_BYTES
         new = -(-max(0, len(data) - kept) // BLOCK_BYTES)
         stream = self.keystream[BLOCK_BYTES - kept :] + self._keystream(new)
-        other = bytes(a ^ b for a, b in zip(data, stream, strict=False))
+        other = xor_blocks(data, stream[: len(data)])
         hashed = replace(self, x=x)._absorbed(start, other if encrypts else data)
         ends_inside = new and (start + len(data)) % BLOCK_BYTES
         after = replace(

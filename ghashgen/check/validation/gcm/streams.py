@@ -36,8 +36,8 @@ from ghashgen.check.validation.gcm.states import (
     started,
 )
 from ghashgen.check.validation.gcm.texts import CARRIES
-from ghashgen.check.validation.gcm.trials import Part, Trial
 from ghashgen.check.validation.records import decryptions, encryptions, records
+from ghashgen.check.validation.trials import Part, Trial
 from ghashgen.support.errors import GhashgenError
 
 FUNCTIONS = ("start", "aad", "encrypt_more", "decrypt_more", "finish", "verify")
@@ -105,7 +105,7 @@ class Calls:
         """Add a call that is refused: what could be written stays as it was."""
         kept = {name: trial.given[name] for name in ("state",) if name in trial.given}
         if trial.function == "start":
-            kept["state"] = UNTOUCHED * len(bytes(_some(random.Random(0), Key(bytes(16)))))
+            kept["state"] = UNTOUCHED * len(bytes(some(random.Random(0), Key(bytes(16)))))
         if trial.function == "finish":
             kept["tag"] = UNTOUCHED * BLOCK_BYTES
         if "in" in trial.given:
@@ -128,7 +128,7 @@ def _erased(state: State) -> Part:
     return Part("state", bytes(len(bytes(state))))
 
 
-def _some(rng: random.Random, key: Key, aad: int = 0, text: int = 0) -> State:
+def some(rng: random.Random, key: Key, aad: int = 0, text: int = 0) -> State:
     """Return an arbitrary state of a message with so many bytes."""
     x, counter, mask, keystream = (rng.randbytes(BLOCK_BYTES) for _ in range(4))
     return State(key, x, counter, mask, keystream, aad, text, TEXT if text else ASSOCIATED)
@@ -217,12 +217,12 @@ def _places(calls: Calls, key_bytes: int, blocks: int, sample: int) -> None:
             few = {5 * length % BLOCK_BYTES}
         for place in range(BLOCK_BYTES) if length < short else sorted(few):
             before = place + BLOCK_BYTES * rng.randrange(1, 5)
-            calls.aad(_some(rng, key, before), rng.randbytes(length))
+            calls.aad(some(rng, key, before), rng.randbytes(length))
             for encrypts in (True, False):
-                some = _some(rng, key, rng.randrange(100), before)
-                calls.text(some, rng.randbytes(length), encrypts)
+                one = some(rng, key, rng.randrange(100), before)
+                calls.text(one, rng.randbytes(length), encrypts)
                 if length < short:
-                    calls.text(_some(rng, key, before), rng.randbytes(length), encrypts)
+                    calls.text(some(rng, key, before), rng.randbytes(length), encrypts)
 
 
 def _counters(calls: Calls, key_bytes: int, blocks: int, sample: int) -> None:
@@ -232,7 +232,7 @@ def _counters(calls: Calls, key_bytes: int, blocks: int, sample: int) -> None:
     for carry in CARRIES[:: min(sample, 2)]:
         for at in range(0, 2 * blocks + 3, 1 if sample == 1 else 5):
             counter = rng.randbytes(12) + ((carry - at) % 2**32).to_bytes(4, "big")
-            state = replace(_some(rng, key, 3, 16 + rng.randrange(16)), counter=counter)
+            state = replace(some(rng, key, 3, 16 + rng.randrange(16)), counter=counter)
             calls.text(state, rng.randbytes(tail_bound(blocks)), bool(at & 1))
 
 
@@ -242,7 +242,7 @@ def _bounds(calls: Calls, key_bytes: int) -> None:
     key = _key(rng.randbytes(key_bytes))
     for most, name in ((MOST_AAD, "aad"), (MOST_TEXT, "in")):
         for before in (2**32 - 5, 2**32, 2**35 + 1, most - 100, most - 16, most - 1, most):
-            state = _some(rng, key, *((before,) if name == "aad" else (2**40 + 9, before)))
+            state = some(rng, key, *((before,) if name == "aad" else (2**40 + 9, before)))
             room = most - before
             for size in sorted({0, 1, 17, min(room, 40)}):
                 if size <= room:
@@ -250,7 +250,7 @@ def _bounds(calls: Calls, key_bytes: int) -> None:
             for size in (room + 1, room + 16, *TOO_MUCH["aad_len" if name == "aad" else "len"]):
                 _too_long(calls, state, name, size)
     for aad, text in ((MOST_AAD, MOST_TEXT), (2**32 + 7, 0), (2**60, 2**36 - 33), (5, 2**32 + 1)):
-        state = _some(rng, key, aad, text)
+        state = some(rng, key, aad, text)
         calls.finish(state)
         calls.verify(state, state.tag())
 
@@ -276,7 +276,7 @@ def _order(calls: Calls, key_bytes: int) -> None:
     """Add calls of what is no message, AAD behind text, and calls of no bytes."""
     rng = random.Random(SEED + 61 * key_bytes)
     key = _key(rng.randbytes(key_bytes))
-    right = _some(rng, key, 20, 0)
+    right = some(rng, key, 20, 0)
     for phase in NO_PHASE:
         state = replace(right, phase=phase)
         what = f"the phase being {phase}"
@@ -292,7 +292,7 @@ def _order(calls: Calls, key_bytes: int) -> None:
         calls.refuse(Trial("verify", "a tag", key.key, given, ()), MISPLACED, what)
     for text in (1, 16, 40):
         for length in (0, 1, 40):
-            state = _some(rng, key, 20, text)
+            state = some(rng, key, 20, text)
             given = {"state": bytes(state), "aad": rng.randbytes(length)}
             trial = Trial("aad", f"{length} bytes", key.key, given, ())
             calls.refuse(trial, MISPLACED, f"behind {text} bytes of text")
@@ -316,7 +316,7 @@ def _tags(calls: Calls, key_bytes: int) -> None:
     rng = random.Random(SEED + 71 * key_bytes)
     key = _key(rng.randbytes(key_bytes))
     for aad, text in ((0, 0), (16, 0), (21, 0), (0, 16), (20, 33), (32, 48)):
-        state = _some(rng, key, aad, text)
+        state = some(rng, key, aad, text)
         calls.finish(state)
         for size in TAG_BYTES:
             tag = state.tag()[:size]
@@ -325,7 +325,7 @@ def _tags(calls: Calls, key_bytes: int) -> None:
             for bit in range(8 * size) if size == BLOCK_BYTES and aad == 20 else (0, 8 * size - 1):
                 wrong = xor_blocks(tag, (1 << bit).to_bytes(size, "little"))
                 calls.verify(state, wrong, f", bit {bit} of it wrong")
-    state = _some(rng, key, 20, 33)
+    state = some(rng, key, 20, 33)
     given = {"state": bytes(state)}
     for size in NO_TAG:
         tag = (state.tag() * 20)[:size]
@@ -362,8 +362,8 @@ def placed(key_bytes: int, blocks: int, function: str) -> list[Trial]:
     most = (3 * blocks + blocks // 2) * BLOCK_BYTES + 7
     for before, length in ((5, 7), (3, 30), (9, most)):
         calls.start(key, rng.randbytes(10 + before))
-        calls.aad(_some(rng, key, before), rng.randbytes(length))
-        state = _some(rng, key, 20, before)
+        calls.aad(some(rng, key, before), rng.randbytes(length))
+        state = some(rng, key, 20, before)
         for encrypts in (True, False):
             calls.text(state, rng.randbytes(length), encrypts)
         calls.finish(state)

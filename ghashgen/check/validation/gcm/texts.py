@@ -11,7 +11,7 @@ from functools import lru_cache
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.cases import SEED, tail_bound
 from ghashgen.check.validation.gcm.oracle import Key, Text, differences, text
-from ghashgen.check.validation.gcm.trials import Part, Trial
+from ghashgen.check.validation.trials import Part, Trial
 from ghashgen.support.errors import GhashgenError
 
 LENGTHS_PER_KEY = 64

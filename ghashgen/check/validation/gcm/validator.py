@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from ghashgen.algebra.field import aes
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.check.validation.cases import SEED, tail_bound
-from ghashgen.check.validation.gcm import cavp, messages, segments, streams, texts
+from ghashgen.check.validation.gcm import cavp, messages, segments, streams, texts, turns
 from ghashgen.check.validation.gcm.messages import Message
 from ghashgen.check.validation.gcm.oracle import Text
-from ghashgen.check.validation.gcm.trials import CONTEXT, Part, Trial, calls, faults, together
 from ghashgen.check.validation.outcome import Validation
 from ghashgen.check.validation.runners import Runner
-from ghashgen.kernels.families import functions_of
+from ghashgen.check.validation.trials import INIT, Part, Trial, calls, run
 from ghashgen.kernels.gcm.kernel import ROUND_KEYS, GcmKernel
+from ghashgen.kernels.gcm.parts.params import CONTEXT
+from ghashgen.run.arguments import Arguments
 from ghashgen.run.built import Built
+from ghashgen.run.callee import Callee
 from ghashgen.support.errors import GhashgenError
 
 KEYS = 64
@@ -27,21 +30,32 @@ KEYS = 64
 class Wanted:
     """What trials are made for."""
 
-    kernel: GcmKernel
+    key_bytes: int
+    blocks: int
+    round_keys: Sequence[int]
+    """At which byte of the table each of them lies, in order."""
     bound: int
     """The longest tail of a run, so that kernels share vectors."""
     sample: int
     """Of what has nothing to do with the group, every so manieth is taken."""
+    few: bool
+    """Whether calls take so long that fewer turns of the loops are run."""
 
     def messages(self) -> Iterator[Message]:
         """Yield whole messages."""
-        yield from messages.messages(self.kernel.key_bytes, self.kernel.blocks, self.sample)
+        yield from messages.messages(self.key_bytes, self.blocks, self.sample)
 
     def texts(self) -> Iterator[tuple[str, Text]]:
         """Yield texts, and what they are."""
-        key_bytes = self.kernel.key_bytes
-        yield from texts.texts(key_bytes, self.kernel.blocks, self.bound, self.sample)
-        yield from cavp.texts(key_bytes)[:: self.sample]
+        yield from texts.texts(self.key_bytes, self.blocks, self.bound, self.sample)
+        yield from cavp.texts(self.key_bytes)[:: self.sample]
+
+
+def wanted_of(kernel: GcmKernel, bound: int, sample: int) -> Wanted:
+    """Return what trials are made for, of a kernel."""
+    at = kernel.layout.arrays[ROUND_KEYS]
+    places = range(at, at + BLOCK_BYTES * (aes.ROUNDS[kernel.key_bytes] + 1), BLOCK_BYTES)
+    return Wanted(kernel.key_bytes, kernel.blocks, places, bound, sample, sample > 1)
 
 
 def _keys(wanted: Wanted) -> Iterator[Trial]:
@@ -49,12 +63,18 @@ def _keys(wanted: Wanted) -> Iterator[Trial]:
 
     The powers of H stand in cells of the kernel's own; by all other functions they are used.
     """
-    size = wanted.kernel.key_bytes
+    size = wanted.key_bytes
     rng = random.Random(SEED + 3 * size)
-    at = wanted.kernel.layout.arrays[ROUND_KEYS]
     for key in (bytes(size), b"\xff" * size, *(rng.randbytes(size) for _ in range(KEYS - 2))):
-        expanded = b"".join(aes.key_expansion(key))
-        yield Trial("init", f"key {key.hex()}", key, {"key": key}, [Part(CONTEXT, expanded, at)])
+        yield expanding(key, wanted.round_keys)
+
+
+def expanding(key: bytes, places: Sequence[int]) -> Trial:
+    """Return the trial of `init` that a key is; its round keys lie at these bytes of the table."""
+    words = b"".join(aes.key_expansion(key))
+    keys = (words[at : at + BLOCK_BYTES] for at in range(0, len(words), BLOCK_BYTES))
+    parts = [Part(CONTEXT.name, own, at) for own, at in zip(keys, places, strict=True)]
+    return Trial(INIT, f"key {key.hex()}", key, {"key": key}, parts)
 
 
 def _crypted(make: Callable[[Text, str, bool], Trial], wanted: Wanted) -> Iterator[Trial]:
@@ -68,7 +88,7 @@ def _crypted(make: Callable[[Text, str, bool], Trial], wanted: Wanted) -> Iterat
 
 def _sealed(wanted: Wanted) -> Iterator[Trial]:
     """Yield messages to seal, in turn apart and in place, CAVP's, and lengths to refuse."""
-    size = wanted.kernel.key_bytes
+    size = wanted.key_bytes
     for number, found in enumerate(wanted.messages()):
         yield messages.sealing(found, bool(number & 1))
     yield from messages.cavp(size, "seal")[:: wanted.sample]
@@ -79,7 +99,7 @@ def _sealed(wanted: Wanted) -> Iterator[Trial]:
 
 def _opened(wanted: Wanted) -> Iterator[Trial]:
     """Yield the same to open, tags of all lengths, and forgeries."""
-    size, blocks = wanted.kernel.key_bytes, wanted.kernel.blocks
+    size, blocks = wanted.key_bytes, wanted.blocks
     for number, each in enumerate(wanted.messages()):
         yield messages.opening(each, not number & 1)
     yield from messages.tags(size)
@@ -90,13 +110,12 @@ def _opened(wanted: Wanted) -> Iterator[Trial]:
 
 def _streamed(function: str, wanted: Wanted) -> Iterator[Trial]:
     """Yield calls of a message in pieces."""
-    kernel = wanted.kernel
-    yield from streams.trials(kernel.key_bytes, kernel.blocks, function, wanted.sample)
+    yield from streams.trials(wanted.key_bytes, wanted.blocks, function, wanted.sample)
 
 
 def _segmented(function: str, wanted: Wanted) -> Iterator[Trial]:
     """Yield calls of what puts a text together that was taken in segments."""
-    yield from segments.SUITES[function](wanted.texts(), wanted.kernel.key_bytes)
+    yield from segments.SUITES[function](wanted.texts(), wanted.key_bytes)
 
 
 SUITES: Mapping[str, Callable[[Wanted], Iterator[Trial]]] = {
@@ -119,6 +138,24 @@ PLACED: Mapping[str, Callable[[int, int, str], list[Trial]]] = {
 little get at every place: messages, right or not."""
 
 
+def suites(callee: Callee, wanted: Wanted) -> Iterator[Iterator[Trial]]:
+    """Yield the trials of each function: around two groups, then at many turns of its loops."""
+    for name in callee.exported:
+        if name in SUITES:
+            yield SUITES[name](wanted)
+            yield turns.trials(name, wanted.key_bytes, wanted.blocks, wanted.few)
+
+
+def placed(runner: Runner, callee: Callee) -> dict[str, list[Arguments]]:
+    """Return the calls to put at every place, of functions that have such."""
+    own = {
+        name: make(callee.key_bytes, callee.blocks, name)
+        for name, make in PLACED.items()
+        if name in callee.exported
+    }
+    return calls(runner, callee, own)
+
+
 def validator(
     kernels: Sequence[Built[GcmKernel]],
 ) -> Callable[[Runner, Built[GcmKernel]], Validation]:
@@ -136,22 +173,14 @@ def validator(
 def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validation:
     """Validate one kernel; a function that nothing is known of is a failure."""
     start = time.perf_counter()
-    exported = functions_of(built.kernel)
-    failures = [f"nothing validates {name}" for name in exported if name not in SUITES]
-    wanted, cases = Wanted(built.kernel, bound, runner.sample), 0
+    failures = [f"nothing validates {name}" for name in built.exported if name not in SUITES]
+    wanted, cases = wanted_of(built.kernel, bound, runner.sample), 0
     try:
-        for name in [name for name in exported if name in SUITES]:
-            for some in together(SUITES[name](wanted)):
-                cases += len(some)
-                if found := list(faults(runner, built, some)):
-                    failures += found
-                    break
-        placed = {
-            name: make(built.kernel.key_bytes, built.kernel.blocks, name)
-            for name, make in PLACED.items()
-            if name in exported
-        }
-        failures += runner.check(built, calls(runner, built, placed))
+        for trials in suites(built, wanted):
+            made, found = run(runner, built, trials)
+            cases += made
+            failures += found
+        failures += runner.check(built, placed(runner, built))
     except GhashgenError as error:
         failures.append(str(error))
     return Validation(

@@ -1,0 +1,178 @@
+"""A call of a function, what must come of it, and whether it did."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from typing import Any
+
+from ghashgen.check.validation.runners import Runner
+from ghashgen.kernels.core import Function, Table
+from ghashgen.run.arguments import Answer, Arguments, Memory, Values, in_place
+from ghashgen.run.callee import Callee, arguments_of
+from ghashgen.support.errors import GhashgenError
+
+INIT = "init"
+"""The function that fills the table."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What must stand in the memory of a parameter, from a byte of it on."""
+
+    name: str
+    wanted: bytes
+    at: int = 0
+
+    def wrong(self, answer: Answer) -> str:
+        """Say how the memory differs, "" if it does not."""
+        got = answer[self.name][self.at : self.at + len(self.wanted)]
+        if got == self.wanted:
+            return ""
+        pairs = enumerate(zip(got, self.wanted, strict=True))
+        first = next(i for i, (a, b) in pairs if a != b)
+        few = slice(first, first + 16)
+        return (
+            f"{self.name} from byte {self.at + first} on: got {got[few].hex()}, "
+            f"expected {self.wanted[few].hex()}"
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One call under a key; the table is what init makes of the key."""
+
+    function: str
+    what: str
+    key: bytes
+    given: Values
+    """By the names of parameters, all but the table."""
+    parts: Sequence[Part]
+    result: int | None = None
+    """What must be returned, None of a function that returns nothing."""
+    in_place: bool = False
+    said: Mapping[str, int] = field(default_factory=dict)
+    """Numbers that are passed instead of the bytes that a buffer has."""
+    zeros: Mapping[str, int] = field(default_factory=dict)
+    """Zero bytes after what is given, by the names of parameters."""
+    at_start: bool = False
+    """Whether buffers begin behind what must not be touched, instead of ending before it."""
+
+    def arguments(self, callee: Callee, table: bytes | None) -> Arguments:
+        """Return the arguments; without a table there is garbage in its place.
+
+        A function that takes none gets none.
+        """
+        own = callee.exported[self.function]
+        function, name = own.function, table_of(own.function)
+        given = {**self.given, name: table} if name and table is not None else self.given
+        made = arguments_of(callee, self.function, given)
+        if self.in_place or own.shared:
+            made = in_place(function, made)
+        if self.at_start:
+            made = tuple(
+                replace(x, gap=0, at_start=True) if isinstance(x, Memory) else x for x in made
+            )
+        if not self.zeros and not self.said:
+            return made
+        names = [param.name for param in function.params]
+        return tuple(
+            replace(x, zeros=self.zeros.get(n, 0)) if isinstance(x, Memory) else self.said.get(n, x)
+            for n, x in zip(names, made, strict=True)
+        )
+
+    def wrong(self, answer: Answer) -> Iterator[str]:
+        """Yield what is wrong with an answer."""
+        yield from filter(None, (part.wrong(answer) for part in self.parts))
+        if answer.result != self.result:
+            yield f"returned {answer.result}, expected {self.result}"
+
+    def __str__(self) -> str:
+        return f"{self.function} of {self.what}{', in place' if self.in_place else ''}"
+
+
+AT_ONCE = 1024
+"""Trials that are made before their answers are looked at."""
+
+
+def together(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
+    """Yield trials by AT_ONCE, so that few are held at a time."""
+    left = iter(trials)
+    while some := list(islice(left, AT_ONCE)):
+        yield some
+
+
+def table_of(function: Function[Any]) -> str:
+    """Return the name of the parameter that points to the table, "" if there is none."""
+    return next((p.name for p in function.params if isinstance(p.size, Table)), "")
+
+
+def run(runner: Runner, callee: Callee, trials: Iterable[Trial]) -> tuple[int, list[str]]:
+    """Make the calls until some are wrong; return how many were made, and what was wrong.
+
+    Raises:
+        GhashgenError: as `faults`.
+    """
+    made = 0
+    for some in together(trials):
+        made += len(some)
+        if wrong := list(faults(runner, callee, some)):
+            return made, wrong
+    return made, []
+
+
+def faults(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Iterator[str]:
+    """Make the calls and yield what is wrong, one line a call.
+
+    Raises:
+        GhashgenError: a call faults, writes beside its buffers or violates the convention.
+    """
+    tables = _tables(runner, callee, trials)
+    for function, group in groupby(trials, lambda trial: trial.function):
+        made = [(trial, trial.arguments(callee, tables.get(trial.key))) for trial in group]
+        some = [(trial, call) for trial, call in made if callee.exported[function].takes(call)]
+        for trial, answer in _answers(runner, callee, function, some):
+            if found := list(trial.wrong(answer)):
+                yield f"{trial}: {'; '.join(found)}"
+
+
+def _answers(
+    runner: Runner, callee: Callee, function: str, some: Sequence[tuple[Trial, Arguments]]
+) -> Iterator[tuple[Trial, Answer]]:
+    """Yield the answers; a call that was stopped is told by what it was, not by its number."""
+    try:
+        answers = runner.answers(callee, function, [call for _, call in some])
+    except GhashgenError as stopped:
+        found = re.search(r"\bcall (\d+), ([^:]*): (.*)", stopped.cause)
+        if found is None:
+            raise
+        trial, _ = some[int(found[1])]
+        raise GhashgenError(f"{trial}: {found[3]}", stopped.remedy) from None
+    for (trial, _), answer in zip(some, answers, strict=True):
+        yield trial, answer
+
+
+def calls(
+    runner: Runner, callee: Callee, trials: Mapping[str, Sequence[Trial]]
+) -> dict[str, list[Arguments]]:
+    """Return the calls of trials, by the names of functions."""
+    tables = _tables(runner, callee, [trial for some in trials.values() for trial in some])
+    return {
+        name: [trial.arguments(callee, tables[trial.key]) for trial in some]
+        for name, some in trials.items()
+    }
+
+
+def _tables(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Mapping[bytes, bytes]:
+    """Return the tables of the keys of all functions but init: what init makes of them.
+
+    Of an object without init they are what its statement says that they hold.
+    """
+    keys = list(dict.fromkeys(trial.key for trial in trials if trial.function != INIT))
+    if INIT not in callee.exported:
+        return {key: callee.table(key) for key in keys}
+    init = callee.exported[INIT].function
+    filled = table_of(init)
+    (given,) = (param.name for param in init.params if param.name != filled)
+    answers = runner.calls(callee, INIT, [{given: key} for key in keys])
+    return {key: answer[filled] for key, answer in zip(keys, answers, strict=True)}
