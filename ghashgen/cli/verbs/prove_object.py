@@ -9,8 +9,11 @@ import click
 from ghashgen.arch.registry import arches
 from ghashgen.check.claims.registry import is_known
 from ghashgen.check.proofs import statement
-from ghashgen.check.sampled.points import FREE, Cell, Structure
+from ghashgen.check.running import Ran, run
+from ghashgen.check.sampled import stranger
+from ghashgen.check.sampled.points import Structure
 from ghashgen.check.sampled.subject import SAMPLED, Function, Sampled, Subject
+from ghashgen.check.stated import cell_of
 from ghashgen.check.statements import load_spec
 from ghashgen.cli.verbs.options import (
     build_folder,
@@ -58,9 +61,16 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
 )
 @table_align_option
 @click.option(
-    "--run", "run_it", is_flag=True, help="Also run it, at random points with independent powers."
+    "--run/--no-run",
+    "run_it",
+    default=None,
+    help="Run it against the specification too. Default: if it is proved.",
 )
-@click.option("--groups", callback=_numbers, help="For --run: blocks of its groups, as 8,4,1.")
+@click.option(
+    "--groups",
+    callback=_numbers,
+    help="For random points: blocks of its groups, as 8,4,1. Default: found by trying.",
+)
 @choice_options
 @json_option
 def COMMAND(
@@ -69,46 +79,69 @@ def COMMAND(
     symbol: str,
     abi: str,
     table_align: int,
-    run_it: bool,
+    run_it: bool | None,
     groups: tuple[int, ...],
     choice: Choice,
     as_json: bool,
 ) -> None:
-    """Prove FILE.o right from its bytes.
+    """Prove FILE.o right from its bytes, then run it.
 
-    What it should be is stated by a TOML file (--spec, see docs/proof.md), or by the axes of a
-    kernel of this project and --symbol. With --run it is executed here too, or emulated, which
-    shares nothing with the proof (SOUNDNESS.md, "By running").
+    A TOML file states what it should be (--spec, see docs/proof.md), or the axes of a kernel of
+    this project and --symbol do.
+
+    The run shares nothing with the proof (SOUNDNESS.md, section 3). It calls every function at
+    many lengths between guard pages, on this CPU or in an emulator, in a process of its own, and
+    compares with the specification. GHASH and POLYVAL also run at random points with independent
+    powers. --no-run leaves all of it out, and the report says so.
     """
     if not obj.is_file():
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
     where = runnable(abi, table_align=table_align)
-    stated = load_spec(spec) if spec else _by_axes(choice, symbol, where)
-    to_run = stated if run_it and isinstance(stated, KernelSpec) else None
-    if run_it and to_run is None:
-        raise GhashgenError("only GHASH and POLYVAL are run at random points", "leave out --run")
-    proof = prove_object(obj, stated)
+    claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
+    proof = prove_object(obj, claimed)
     explain(proof.refutation)
     if not as_json:
         click.echo(proof.report())
-    found = None if to_run is None else _run(obj, to_run, groups, quiet=as_json)
+    wanted = proof.refutation is None if run_it is None else run_it
+    ran = Ran(not_run="--no-run was given" if run_it is False else "it is not proved")
+    found = None
+    if wanted:
+        ran = run(claimed, obj, build_folder("harness"))
+    if not as_json:
+        click.echo(ran.text)
+    if wanted and not ran.wrong and not ran.not_run and isinstance(claimed, KernelSpec):
+        found = _at_random_points(obj, claimed, groups, quiet=as_json)
     if as_json:
-        print_json({**proof.as_data(), "random_points": found and asdict(found)})
-    if found is not None and not found.ok:
-        raise GhashgenError(f"{obj} is wrong when run: {found.failures[0]}", "do not use it")
+        points = found and asdict(found)
+        print_json({**proof.as_data(), "run": asdict(ran), "random_points": points})
+    wrong = ran.wrong or (found.failures[0] if found is not None and not found.ok else "")
+    if wrong:
+        proved = "proved, and " if proof.refutation is None else ""
+        raise GhashgenError(f"{obj} is {proved}wrong when run: {wrong}", "do not use it")
     if proof.refutation is not None:
         advice = proof.refutation.category.advice
         raise GhashgenError(f"{obj} is not proved: {proof.refutation}", advice)
+    if run_it and ran.not_run:
+        raise GhashgenError(f"{obj} was not run: {ran.not_run}", "leave out --run")
 
 
-def _run(obj: Path, stated: KernelSpec, groups: Sequence[int], *, quiet: bool) -> Sampled:
-    """Run an object at random points, and say what that shows."""
-    # Here, so that proving alone asks for no emulator and no C compiler.
-    from ghashgen.check.sampled import stranger
-
-    found, structure = stranger.run(
-        _subject(obj, stated), stated.table_align, build_folder("harness"), groups
-    )
+def _at_random_points(
+    obj: Path, claimed: KernelSpec, groups: Sequence[int], *, quiet: bool
+) -> Sampled | None:
+    """Run an object at random points, as far as these say something of it, and print what."""
+    subject = _subject(obj, claimed)
+    if not subject.functions:
+        return None
+    try:
+        found, structure = stranger.run(
+            subject, claimed.table_align, build_folder("harness"), groups
+        )
+    except GhashgenError as refusal:
+        # A right object may group blocks, or use powers, in a way that no structure describes.
+        if groups:
+            raise
+        click.echo(f"not run at random points: {refusal.cause}", err=quiet)
+        return None
     if not quiet:
         click.echo(
             f"run, {found.how}, at random points with independent powers, {structure.text}: "
@@ -118,25 +151,20 @@ def _run(obj: Path, stated: KernelSpec, groups: Sequence[int], *, quiet: bool) -
     return found
 
 
-def _subject(obj: Path, stated: KernelSpec) -> Subject:
-    """Return what a statement says, as `validation` has it."""
-    cells = []
-    for item in stated.cells:
-        kind, power = item or (FREE, 0)
-        kind, _, step = kind.partition("/")
-        cells.append(Cell(kind, power, int(step or 1)))
+def _subject(obj: Path, claimed: KernelSpec) -> Subject:
+    """Return what a statement says, as `check.sampled` has it."""
     return Subject(
-        name=stated.name,
+        name=claimed.name,
         obj=obj,
-        abi=stated.abi,
-        op=stated.op,
-        order=stated.order,
-        structure=Structure(stated.blocks),
-        cells=tuple(cells),
-        table_bytes=stated.table_bytes,
+        abi=claimed.abi,
+        op=claimed.op,
+        order=claimed.order,
+        structure=Structure(claimed.blocks),
+        cells=tuple(map(cell_of, claimed.cells)),
+        table_bytes=claimed.table_bytes,
         functions={
             f.operation: Function(f.symbol, f.parameters, f.length_multiple, f.length_unit)
-            for f in stated.functions
+            for f in claimed.functions
             if f.operation in SAMPLED
         },
     )
@@ -151,5 +179,5 @@ def _by_axes(choice: Choice, symbol: str, where: Target) -> Statement:
         )
     (kernel,) = kernels
     align = where.table_align_of(kernel)
-    stated: Statement = statement(kernel, symbol or kernel.name, where.abi.name, align)
-    return stated
+    claimed: Statement = statement(kernel, symbol or kernel.name, where.abi.name, align)
+    return claimed

@@ -1,0 +1,106 @@
+"""An object that a statement speaks of, as something that can be called.
+
+A statement names each function's operation; what we call that operation by, and with which
+parameters, says the function of this project that is shown to be the same (`Function.statement`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ghashgen.algebra.field import aes
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES, Order
+from ghashgen.algebra.field.ghash import ZERO_BLOCK
+from ghashgen.check.sampled.points import FREE, Cell
+from ghashgen.check.validation import hashes
+from ghashgen.kernels.core import Function
+from ghashgen.kernels.families import families
+from ghashgen.run.callee import Exported
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.gcm.table import ROUND_KEY
+from ghashgen.verify.hash.spec import KernelSpec
+
+GARBAGE = b"\xa5"
+"""What stands in a table where nothing is stated."""
+
+Statement = KernelSpec | GcmSpec
+
+
+@dataclass(frozen=True)
+class Stated:
+    """An object, by its statement."""
+
+    name: str
+    obj: Path
+    abi: str
+    table_bytes: int
+    table_align: int
+    blocks: int
+    key_bytes: int
+    op: str
+    order: Order
+    cells: tuple[Cell, ...]
+    """What the table holds of a hash; nothing where round keys are."""
+    round_keys: Mapping[int, int]
+    """The cells that hold round keys, each with its round."""
+    exported: Mapping[str, Exported]
+
+    def table(self, key: bytes) -> bytes:
+        """Return the table of a key, as it is stated."""
+        h = aes.cipher(key, ZERO_BLOCK) if self.key_bytes else key
+        held = dict(enumerate(hashes.table(self.cells, self.order, self.op, h)))
+        rounds = b"".join(aes.key_expansion(key)) if self.key_bytes else b""
+        for cell, number in self.round_keys.items():
+            held[cell] = rounds[BLOCK_BYTES * number : BLOCK_BYTES * (number + 1)]
+        made = b"".join(held[k] or GARBAGE * BLOCK_BYTES for k in range(len(self.cells)))
+        return made.ljust(self.table_bytes, GARBAGE)
+
+
+def stated(statement: object, obj: Path) -> Stated:
+    """Return the object of a statement.
+
+    Raises:
+        GhashgenError: nothing here runs what it is of.
+    """
+    if not isinstance(statement, Statement):
+        raise GhashgenError("nothing runs objects of this family")
+    cipher = isinstance(statement, GcmSpec)
+    ours = _by_operation("gcm" if cipher else "hash")
+    return Stated(
+        name="stranger",
+        obj=obj,
+        abi=statement.abi,
+        table_bytes=max(statement.table_bytes, 1),
+        table_align=statement.table_align,
+        blocks=statement.blocks,
+        key_bytes=statement.key_bytes if isinstance(statement, GcmSpec) else 0,
+        op="ghash" if isinstance(statement, GcmSpec) else statement.op,
+        order=statement.order,
+        cells=tuple(map(cell_of, statement.cells)),
+        round_keys=statement.round_keys if isinstance(statement, GcmSpec) else {},
+        exported={
+            ours[f.operation].name: Exported(
+                ours[f.operation],
+                f.symbol,
+                f.parameters,
+                f.length_unit,
+                f.length_multiple,
+                isinstance(f, GcmFunction) and f.in_place,
+            )
+            for f in statement.functions
+        },
+    )
+
+
+def cell_of(item: tuple[str, int] | None) -> Cell:
+    """Return a cell of a statement as `check.sampled` has it; round keys are nothing of a hash."""
+    kind, power = (FREE, 0) if item is None or item[0] == ROUND_KEY else item
+    kind, _, step = kind.partition("/")
+    return Cell(kind, power, int(step or 1))
+
+
+def _by_operation(family: str) -> Mapping[str, Function[Any]]:
+    functions = families()[family].functions().values()
+    return {function.statement: function for function in functions}
