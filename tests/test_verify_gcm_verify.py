@@ -30,6 +30,11 @@ FIRST = "cmp         rcx, 0x04\n"
 NO_PHASE = "cmp         rax, 0x00\n    je          .misplaced\n"
 EARLY = "cmp rax, 0\n    jne .differs\n    "
 ERASED = "".join(f"    vmovdqu [rsi + {16 * k}], xmm0\n" for k in range(6))
+EQUAL = (
+    f"vpxor xmm1, xmm1, xmm1\n    vpcmpeqb xmm1, xmm0, xmm1\n    vpmovmskb r9d, xmm1\n    {LOOKED}"
+)
+ALL = "cmp r9d, 0xffff\n    je .right\n"
+WIDEN = "movzx eax, al\n    ret\n"
 CHOSEN = """mov ecx, 1
     xor r8d, r8d
     cmp rax, 0
@@ -286,6 +291,21 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
         put((FOUND, "vpslldq xmm0, xmm0, 9\n    vptest xmm0, xmm0\n"), (DECIDE, "je .right\n")),
         put((FOUND, "vpslldq xmm0, xmm0, 8\n    vptest xmm0, xmm0\n"), (DECIDE, "je .right\n")),
         FUNCTION, "a condition on some bits of the tag",
+    ),
+    "15 bytes of 16, by VPMOVMSKB": (
+        put((LOOKED, EQUAL), (DECIDE, "cmp r9d, 0x7fff\n    je .right\n")),
+        put((LOOKED, EQUAL), (DECIDE, "cmp r9d, 0xffff\n    je .right\n")),
+        TIMING, "a condition depends on a secret",
+    ),
+    "VPMOVMSKB of other bytes": (
+        put((LOOKED, EQUAL.replace("xmm1, xmm0, xmm1", "xmm1, xmm2, xmm1")), (DECIDE, ALL)),
+        put((LOOKED, EQUAL), (DECIDE, f"cmp r9w, -1\n    setne al\n    {WIDEN}")),
+        FUNCTION, "nothing depends on whether the tag is right",
+    ),
+    "some bytes are right": (
+        put((LOOKED, EQUAL), (DECIDE, "test r9d, r9d\n    jne .right\n")),
+        put((LOOKED, EQUAL.replace("cmpeqb", "cmpeqd")), (DECIDE, ALL)),
+        TIMING, "a condition depends on a secret",
     ),
     "the carry of VPTEST": (
         put((FOUND, "vptest xmm0, xmm0\n"), (DECIDE, "jb .right\n")),

@@ -123,6 +123,7 @@ def test_every_kind_that_has_parts_can_be_built_of_others(terms: Terms) -> None:
         "linear": terms.add_words(a, 1),
         "number": terms.number(Affine(8, 0, 0, 99, "length")),
         "or": terms.either(a, b),
+        "equal": terms.equal(terms.xor(a, b), 0xFFFF),
         "beside": terms.beside(terms.opaque("unknown", mask=0xFF00), 5),
         "caller": terms.caller("rax"),
         "opaque": terms.opaque("unknown"),

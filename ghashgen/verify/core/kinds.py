@@ -83,11 +83,14 @@ def _moved(terms: "Terms", term: Term) -> Form:
     return terms.form(as_lane(a)).moves(moves, 128)
 
 
-OR, TWO_SECRETS = "or", "a bitwise OR of two secrets"
+OR, EQUAL = "or", "equal"
+
+NO_POLYNOMIALS = {OR: "a bitwise OR of two secrets", EQUAL: "a comparison of secrets"}
+"""Kinds of term of which it is known when they are 0, or all ones, and no more."""
 
 
 def _either(terms: "Terms", term: Term) -> Form:
-    raise NotPolynomialError(TWO_SECRETS, term.at)
+    raise NotPolynomialError(NO_POLYNOMIALS[term.op], term.at)
 
 
 BESIDE = "beside"
@@ -126,6 +129,7 @@ KINDS = (
         variables=lambda terms, term: frozenset({_name(term)}),
     ),
     Kind(OR, _either, lambda terms, *args: terms.either(*args)),
+    Kind(EQUAL, _either, lambda terms, *args: terms.equal(*args)),
     Kind(BESIDE, _beside, lambda terms, *args: terms.beside(*args)),
     Kind("caller", _left),
     Kind("opaque", _lost),

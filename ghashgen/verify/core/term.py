@@ -88,6 +88,13 @@ class Kind:
     """Whether it is a sum of linear functions of its parts, so that a part can be sought in it."""
 
 
+class Evaluated:
+    """The terms whose polynomials are known."""
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, Term) and term.form is not None
+
+
 def parts_of(term: Term) -> list[Term]:
     """Return the terms among the arguments."""
     return [part for part in term.args if isinstance(part, Term)]

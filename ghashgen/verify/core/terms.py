@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 
 from ghashgen.algebra.field.gf2 import clmul
 from ghashgen.algebra.ops.forms import Form, Moves, constant
-from ghashgen.verify.core.kinds import BESIDE, KINDS, OR, SIMPLE, TWO_SECRETS, as_lane
+from ghashgen.verify.core.kinds import BESIDE, EQUAL, KINDS, NO_POLYNOMIALS, OR, SIMPLE, as_lane
 from ghashgen.verify.core.moves import apply_moves, byte_moves, moved_mask, rows_present
 from ghashgen.verify.core.term import (
     CALLER,
@@ -30,6 +30,7 @@ from ghashgen.verify.core.term import (
     RAW,
     SECRET,
     TABLE,
+    Evaluated,
     Kind,
     Lane,
     NotPolynomialError,
@@ -169,8 +170,8 @@ class Terms:
                 lane = as_lane(lane.args[0])
             if isinstance(lane, Term) and lane.op == "opaque":
                 return self._opaque(str(lane.args[0]), lane.at, mask, deps)
-            if isinstance(lane, Term) and lane.op == OR:
-                return self._opaque(TWO_SECRETS, lane.at, mask, deps)
+            if isinstance(lane, Term) and lane.op in NO_POLYNOMIALS:
+                return self._opaque(NO_POLYNOMIALS[lane.op], lane.at, mask, deps)
         more = "with" if deps & SECRET else "of"
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
 
@@ -199,7 +200,7 @@ class Terms:
         return self._make("xor", (a, b), mask)
 
     def beside(self, rest: Lane, known: Lane) -> Lane:
-        """Return two lanes that share no bit as one; `known` can be had again, whatever `rest` is."""
+        """Return two lanes as one; they share no bit, and `known` can be had again."""
         if not (isinstance(rest, Term) and rest.deps & (OPAQUE | CALLER)):
             return self.xor(rest, known)
         if rest.mask & mask_of(known):
@@ -207,6 +208,12 @@ class Terms:
         if rest.op != "opaque":
             rest = self._spoil("part", rest.mask, rest)
         return self._make(BESIDE, (rest, known), rest.mask | mask_of(known), OPAQUE)
+
+    def equal(self, a: Lane, mask: int) -> Lane:
+        """Return bits that are all ones exactly if a is 0; nothing else is known of them."""
+        if isinstance(a, int) or a.deps & (OPAQUE | CALLER):
+            return self.opaque(NO_POLYNOMIALS[EQUAL], a, mask=mask)
+        return self._make(EQUAL, (a, mask), mask, OPAQUE)
 
     def moves(self, a: Lane, moves: Moves) -> Lane:
         """Return the linear map `moves` of a (`ghashgen.algebra.ops.forms.Moves`)."""
@@ -380,7 +387,7 @@ class Terms:
         if isinstance(lane, int):
             return constant(lane, 128)
         if lane.form is None:
-            for term in parts_first(lane, _Evaluated()):
+            for term in parts_first(lane, Evaluated()):
                 term.form = self.kinds[term.op].form(self, term)
         assert lane.form is not None
         return lane.form
@@ -391,10 +398,3 @@ class Terms:
             return self.form(lane)
         except NotPolynomialError:
             return None
-
-
-class _Evaluated:
-    """The terms whose polynomials are known."""
-
-    def __contains__(self, term: object) -> bool:
-        return isinstance(term, Term) and term.form is not None

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from ghashgen.verify.core.kinds import EQUAL
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, SECRET, Lane, Term, deps_of
+from ghashgen.verify.core.term import CALLER, SECRET, Lane, Term, deps_of, parts_of
 from ghashgen.verify.core.values import (
     Affine,
     Number,
@@ -169,6 +170,10 @@ def _of_total(a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags
         assert every is not None
         if isinstance(a, Term) and b == 0:
             return replace(alike(every), zero=replace(every, value=a))
+        if sign < 0 and isinstance(a, Term) and a.op == EQUAL and b == a.mask:
+            # All ones, exactly if what is compared is equal.
+            (difference,) = parts_of(a)
+            return replace(alike(every), zero=replace(every, value=difference))
         return alike(every)
     try:
         total = combined(a, b, sign)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from iced_x86 import Instruction, OpKind
 
+from ghashgen.verify.core.kinds import EQUAL, as_lane
 from ghashgen.verify.core.lanewise import lanewise
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import MASK64, MASK128, Lane, Term
@@ -157,7 +158,12 @@ def _byte_signs(lanes: int) -> Builder:
 
         def step(m: Machine) -> None:
             t = m.terms
-            out: Lane = 0
+            out: Lane = m.vec[index][0]
+            if lanes == 1 and isinstance(out, Term) and out.op == EQUAL:
+                # Bytes of a comparison are all ones or 0, as their top bits are.
+                write(m, t.equal(as_lane(out.args[0]), (1 << 16) - 1))
+                return
+            out = 0
             for k, lane in enumerate(m.vec[index][:lanes]):
                 moves = tuple((16 * k + shift, keep << 16 * k) for shift, keep in SIGNS)
                 out = t.xor(out, t.moves(lane, moves))
