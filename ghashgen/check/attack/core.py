@@ -21,6 +21,9 @@ from typing import Any
 from ghashgen.arch.x86_64.abi import ABIS
 from ghashgen.kernels.selection import Choice
 
+CONVENTIONS = tuple(ABIS)
+"""The names of the calling conventions that can be attacked."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -33,7 +36,7 @@ class Options:
     content, since tasks run side by side."""
     choice: Choice = field(default_factory=Choice)
     """The kernels that the user asked for; empty if none was. Parts without kernels ignore it."""
-    abis: tuple[str, ...] = tuple(ABIS)
+    abis: tuple[str, ...] = CONVENTIONS
     """The calling conventions to attack."""
 
 

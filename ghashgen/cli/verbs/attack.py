@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from ghashgen.arch.x86_64.abi import ABIS
-from ghashgen.check.attack.core import Finding, Options, Outcome, Part
+from ghashgen.check.attack.core import CONVENTIONS, Finding, Options, Outcome, Part
 from ghashgen.check.attack.drive import Budget, drive
 from ghashgen.check.attack.keep import keep
 from ghashgen.check.attack.registry import parts
@@ -63,7 +62,7 @@ class _Attack(click.Command):
     "--abi",
     "abis",
     multiple=True,
-    type=click.Choice(tuple(ABIS)),
+    type=click.Choice(CONVENTIONS),
     help="Attack this calling convention only. Default: both.",
 )
 @click.option(
@@ -107,7 +106,7 @@ def COMMAND(
         chosen_kernels(choice, lambda family: family.trials)
     if count is None and seconds is None:
         count = 200
-    options = Options(seed, build_folder("attack"), choice, abis or tuple(ABIS))
+    options = Options(seed, build_folder("attack"), choice, abis or CONVENTIONS)
     end = None if seconds is None else time.monotonic() + seconds
     where = folder or options.folder / "found"
     totals: dict[str, tuple[Outcome, float]] = {}

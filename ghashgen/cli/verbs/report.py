@@ -18,25 +18,25 @@ from ghashgen.support.paths import project_root, report_folder
 @click.option(
     "--family",
     type=click.Choice(tuple(TOPICS)),
-    help="Family of kernels (default: all that the folder has, a page each).",
+    help="Family of kernels. Default: one page for each family in the folder.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder (default: build/report of a clone, else report).",
+    help="Output folder. Default: build/report of a clone, else report.",
 )
 @click.option(
     "--kernels",
     type=click.Path(path_type=Path),
-    help="Folder with MANIFEST.json and PROOFS.json (default: generated).",
+    help="Folder with MANIFEST.json and PROOFS.json. Default: generated.",
 )
 @click.option(
     "--bench",
     type=click.Path(path_type=Path),
-    help="Measurement: a store or the JSON of ghashgen bench, or a record (default: every record "
-    "in docs/bench).",
+    help="Measurement: a store or the JSON of ghashgen bench, or a record. Default: every record "
+    "in docs/bench.",
 )
-@click.option("--session", type=click.IntRange(1), help="Number in the store (default: the last).")
+@click.option("--session", type=click.IntRange(1), help="Number in the store. Default: the last.")
 @json_option
 def COMMAND(
     family: str | None,
@@ -46,12 +46,12 @@ def COMMAND(
     session: int | None,
     as_json: bool,
 ) -> None:
-    """Write report.html and report-gcm.html, which need no network, and their plots as PNG.
+    """Write one HTML page per family of what is proved, counted, modelled and measured.
 
-    Each page takes kernels from the manifest, theorems from PROOFS.json (compared with the bytes
-    assembled here), port bounds from this project's tables, speed from a stored measurement. What
-    is missing or stale is said on it. With --json the data of one page are printed, GHASH's where
-    no family is named, and nothing is written.
+    A page needs no network; its plots are written as PNG too. Kernels come from the manifest,
+    theorems from PROOFS.json (compared with the bytes assembled here), port bounds from this
+    project's tables, speed from measurements. A page lists what is missing or stale. --json prints
+    the data of one page, GHASH by default, and writes nothing.
     """
     from ghashgen.lab.report.gather import Sources, gather
 

@@ -51,13 +51,13 @@ from ghashgen.support.tables import say, show
     type=click.Choice(SPACES),
     default="catalogue",
     show_default=True,
-    help="Compare the catalogue's kernels, or also those one axis away and every block count.",
+    help="catalogue: the catalogue's kernels; wide: also kernels one axis away, and every block count.",
 )
 @click.option(
     "--use",
     "named",
     multiple=True,
-    help="Of AES-GCM, what kernels are for: mixed, packets, records, bulk, parts; default all.",
+    help="Use of an AES-GCM kernel: mixed, packets, records, bulk, parts. Default: all.",
     shell_complete=one_of(lambda: (use.name for goal in GOALS.values() for use in goal.uses)),
 )
 @click.option(
@@ -65,29 +65,33 @@ from ghashgen.support.tables import say, show
     type=click.IntRange(1),
     default=4,
     show_default=True,
-    help="Of each class and ISA, measured again in turns with peers.",
+    help="Kernels of each class and ISA to measure again, in turns with peers.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(0),
     metavar="SECONDS",
-    help="Begin no batch after so long; the next call goes on.",
+    help="Start no batch after this time; the next call continues.",
 )
 @click.option(
     "--quick", is_flag=True, help="Take a first look: few sizes and samples, one run of the best."
 )
-@click.option("--fresh", is_flag=True, help="Measure again what the store holds.")
+@click.option("--fresh", is_flag=True, help="Measure again what the store has.")
 @core_option
-@click.option("--store", type=click.Path(path_type=Path), help="SQLite file of the results.")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    help="SQLite file for results. Default: tune.sqlite in the cache.",
+)
 @click.option(
     "--write",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the chosen set, for ghashgen generate --chosen.",
+    help="Write the chosen set to this file, for ghashgen generate --chosen.",
 )
 @click.option(
     "--uarch",
     default="",
-    help="Microarchitecture of the model, for ISAs that no machine here has.",
+    help="Microarchitecture to model, for ISAs that no machine here has.",
     shell_complete=one_of(uarches),
 )
 @click.option(
@@ -107,7 +111,7 @@ from ghashgen.support.tables import say, show
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Of the local cluster; they measure in turns.",
+    help="Workers of the local cluster; they measure in turns.",
 )
 @json_option
 def COMMAND(
@@ -129,10 +133,10 @@ def COMMAND(
 ) -> None:
     """Measure kernels of one family and name the best of each ISA and class of message lengths.
 
-    They are GHASH kernels unless the choice is of AES-GCM's (--family gcm), of which each use and
-    size of key has a best of its own. Every kernel coarsely first, then the best again in turns
-    with the peers. What the store holds is not measured again, so an interrupted sweep goes on.
-    ISAs that no machine here has are ranked by the port model, and marked so.
+    The kernels are GHASH kernels, unless you choose AES-GCM (--family gcm); there each use and key
+    size has a best kernel of its own. All kernels are measured coarsely first, then the best again
+    in turns with peers. Results are stored, so an interrupted sweep continues with the next call.
+    ISAs that no machine here has are ranked by the port model, and marked.
     """
     if in_lab or scheduler:
         require("lab")
