@@ -51,7 +51,7 @@ from ghashgen.support.tables import say, show
     type=click.Choice(SPACES),
     default="catalogue",
     show_default=True,
-    help="catalogue: the catalogue's kernels; wide: also kernels one axis away, and every block count.",
+    help="wide: also kernels one axis away from the catalogue's, and every block count.",
 )
 @click.option(
     "--use",
@@ -81,7 +81,7 @@ from ghashgen.support.tables import say, show
 @click.option(
     "--store",
     type=click.Path(path_type=Path),
-    help="SQLite file for results. Default: tune.sqlite in the cache.",
+    help="SQLite file for results.",
 )
 @click.option(
     "--write",
