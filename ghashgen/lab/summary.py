@@ -4,6 +4,7 @@ Every figure is computed: kernels and instruction counts from the MANIFEST.json 
 output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
 from PROOFS.json beside the kernels, the trusted base from the sources (`ghashgen.check.trusted`),
 speed from the records in docs/bench (`ghashgen.lab.speed`), beside the goals that lie with them.
+README's claims and table are worded in `ghashgen.lab.front`.
 """
 
 from collections import Counter

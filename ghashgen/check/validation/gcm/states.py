@@ -1,6 +1,6 @@
 """What a message in pieces must leave in its state, from pyca's AES-GCM and its block cipher.
 
-The 96 bytes are those that docs/gcm.md describes. A state is a value, and each piece makes the next
+The 96 bytes are those that docs/gcm-streams.md describes. A state is a value, and each piece makes the next
 one of it, whatever it was: states that no message is likely to reach are followed as well.
 """
 
