@@ -1,7 +1,7 @@
 """What a message in pieces must leave in its state, from pyca's AES-GCM and its block cipher.
 
-The 96 bytes are those that docs/gcm-streams.md describes. A state is a value, and each piece makes the next
-one of it, whatever it was: states that no message is likely to reach are followed as well.
+The 96 bytes are those that docs/gcm-streams.md describes. A state is a value, and each piece makes
+the next one of it, whatever it was: states that no message is likely to reach are followed as well.
 """
 
 from dataclasses import dataclass, replace
