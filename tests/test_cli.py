@@ -326,6 +326,25 @@ def test_a_check_is_refused_before_anything_is_made_again(tmp_path: Path) -> Non
     assert "--check compares a folder with the whole catalogue" in done.stderr
 
 
+def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    kernel = ("generate", "--name", "paper_optimized", "--out")
+    for words, cause in (
+        ((*kernel, str(tmp_path / ("x" * 300))), "File name too long; choose another --out"),
+        (
+            (*kernel, "-", "--prefix", "x" * 65),
+            "a prefix has at most 64 characters, not 65; choose",
+        ),
+        ((*kernel, str(tmp_path)), "paper_optimized.asm is a folder; move it away"),
+        ((*kernel, str(tmp_path), "--force"), "paper_optimized.asm is a folder; move it away"),
+    ):
+        (tmp_path / "avx" / "paper_optimized.asm").mkdir(parents=True, exist_ok=True)
+        done = ghashgen(*words)
+        assert done.returncode == REFUSED
+        assert cause in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert ghashgen(*kernel, "-", "--prefix", "x" * 64).returncode == 0
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="no /proc")
 @pytest.mark.parametrize("words", [("generate", "--out"), ("vendor", "--into")])
 def test_a_place_that_takes_no_files_is_named_with_another(words: tuple[str, str]) -> None:

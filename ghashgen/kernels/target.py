@@ -17,6 +17,9 @@ _V = TypeVar("_V")
 TABLE_ALIGNS = (1, 2, 4, 8, 16, 32, 64)
 """Alignments of the table, in bytes, that callers may promise."""
 
+MAX_PREFIX = 64
+"""Characters of a prefix: names of files and symbols begin with it, and have an end."""
+
 OWN, PEACHPY = "own", "peachpy"
 BACKENDS: Mapping[str, str] = MappingProxyType(
     {
@@ -75,8 +78,8 @@ def target(
     """Return the target of these names; convention and format default to each other's own.
 
     Raises:
-        GhashgenError: an unknown name, a prefix that is no C identifier, or an alignment that is no
-            power of two up to 64.
+        GhashgenError: an unknown name, a prefix that is no C identifier or too long, or an
+            alignment that is no power of two up to 64.
     """
     machine = _known("architecture", arch, arches())
     if not abi:
@@ -87,6 +90,11 @@ def target(
     printer = _known("syntax", syntax or machine.syntax, syntaxes(arch))
     if prefix and not (prefix.isascii() and prefix.isidentifier()):
         raise GhashgenError(f"prefix {prefix!r} is not a C identifier", "use letters, digits and _")
+    if len(prefix) > MAX_PREFIX:
+        raise GhashgenError(
+            f"a prefix has at most {MAX_PREFIX} characters, not {len(prefix)}",
+            "choose a shorter one",
+        )
     if table_align not in (0, *TABLE_ALIGNS):
         raise GhashgenError(
             f"a table cannot be aligned to {table_align} bytes",

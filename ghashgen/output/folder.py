@@ -21,8 +21,12 @@ def require_writable(folder: Path, option: str) -> None:
         GhashgenError: says what stands in the way.
     """
     place = folder
-    while not place.exists():
-        place = place.parent
+    try:
+        while not place.exists():
+            place = place.parent
+    except OSError as error:
+        # A name that is too long, for one.
+        raise GhashgenError(f"{place}: {error.strerror}", f"choose another {option}") from None
     if not place.is_dir():
         raise GhashgenError(f"{place} is not a folder", f"choose another {option}")
     if not os.access(place, os.W_OK | os.X_OK):
@@ -36,6 +40,17 @@ def require_writable(folder: Path, option: str) -> None:
         raise GhashgenError(
             f"{place} takes no new file: {error.strerror}", f"choose another {option}"
         ) from None
+
+
+def require_no_folders(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder that stands where a file is to be written.
+
+    Raises:
+        GhashgenError: names the first.
+    """
+    for name in names:
+        if (folder / name).is_dir():
+            raise GhashgenError(f"{folder / name} is a folder", "move it away")
 
 
 def write(folder: Path, files: Mapping[str, str], stale: Iterable[str], option: str) -> None:
@@ -56,7 +71,8 @@ def write(folder: Path, files: Mapping[str, str], stale: Iterable[str], option: 
             unfinished.write_text(text, encoding="utf-8")
     except BaseException as error:
         for unfinished, _ in pending:
-            unfinished.unlink(missing_ok=True)
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
         for new in reversed(made):
             with suppress(OSError):
                 new.rmdir()

@@ -17,7 +17,7 @@ from ghashgen.kernels.families import families, in_order
 from ghashgen.kernels.target import Target
 from ghashgen.output.artefact import Artefact, make, manifest_entry, sha256
 from ghashgen.output.dispatcher import every_name, render_all
-from ghashgen.output.folder import require_writable, write
+from ghashgen.output.folder import require_no_folders, require_writable, write
 from ghashgen.output.threads import SUFFIXES, render_threads
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import run
@@ -156,6 +156,7 @@ def generate(
     # What an earlier version emitted beside the kernels.
     gone = sorted(manifest.companions(out).keys() - output.files.keys())
     output = replace(output, stale=(*output.stale, *gone))
+    require_no_folders(out, (*output.files, *output.stale))
     if not force:
         _refuse_unknown(out, old, output)
     write(out, output.files, output.stale, "--out")
@@ -176,7 +177,7 @@ def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
     emitted |= manifest.companions(out)
     for name, digest in emitted.items():
         path = out / name
-        if path.exists() and sha256(path.read_bytes()) != digest:
+        if path.is_file() and sha256(path.read_bytes()) != digest:
             raise GhashgenError(
                 f"{path} was edited by hand: it differs from {manifest.NAME}",
                 "move the change to the generator, or pass --force to overwrite it",

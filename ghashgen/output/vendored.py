@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ghashgen.output.artefact import sha256
+from ghashgen.output.folder import require_no_folders
 from ghashgen.output.maker import Maker
 from ghashgen.support.errors import GhashgenError
 
@@ -154,9 +155,7 @@ def require_own(
     Raises:
         GhashgenError: names the first such file.
     """
-    for name in (*files, *stale, NAME):
-        if (folder / name).is_dir():
-            raise GhashgenError(f"{folder / name} is a folder", "move it away")
+    require_no_folders(folder, (*files, *stale, NAME))
     if force:
         return
     vouched = record.files if record else {}
