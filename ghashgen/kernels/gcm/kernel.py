@@ -188,8 +188,8 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
     most = isa.vector_registers // 2
     yield (
         kernel.registers > most,
-        f"a group of {kernel.blocks} blocks would take {kernel.registers} of {isa.vector_registers} "
-        "vector registers, and half of them are the most (docs/gcm-design.md)",
+        f"a group of {kernel.blocks} blocks would take {kernel.registers} of "
+        f"{isa.vector_registers} vector registers, and half are the most (docs/gcm-design.md)",
         f"choose at most {most * lanes} blocks",
     )
 
