@@ -18,7 +18,7 @@ from ghashgen.cli.verbs import bench as command
 from ghashgen.lab.bench import Results, bench
 from ghashgen.lab.bench.contest import AES_GCM, HASH, Contest
 from ghashgen.lab.edges import edge, edge_table
-from ghashgen.lab.speed import gcm_parts, short_gcm_speed, speed_parts
+from ghashgen.lab.speed import gcm_parts, speed_parts
 from ghashgen.records.core import (
     EDGE_LARGEST,
     EDGES,
@@ -257,7 +257,6 @@ def test_a_page_shows_what_the_edge_costs() -> None:
     assert "| 128 | kernels, AVX |  |  |  | 30.0 (1.00) |  |  |  |  |  |" in text
     assert "| 128 | kernels, AVX-512 |  |  |  | 100.0 (10.00) |  |  |  |  |  |" in text
     assert "| 128 | fastest peer |  |  |  | 30.0 (2.00) |  |  |  |  |  |" in text
-    assert "the end of mapped memory cost" in short_gcm_speed((by_hand(128, modes),))
     modes = {"mapped": (("empty", 0), ("throughput", 16)), "edge": (("null", 0),)}
     text = "\n".join(speed_parts(by_hand(0, modes)))
     assert "| kernels, AVX-512 |  |  |  | 100.0 (10.00) |" in text
@@ -268,7 +267,6 @@ def test_a_page_shows_what_the_edge_costs() -> None:
 def test_a_record_from_before_is_shown_without() -> None:
     record = by_hand(128, {"mapped": (("seal", 16),), "edge": ()})
     assert "Inputs at the edge" not in "\n".join(gcm_parts(record, Book()))
-    assert "mapped memory" not in short_gcm_speed((record,))
     assert edge(record.results, "kernel", "seal-edge", 16, 128) is None
     assert edge_table(record.results, 128).rows == ()
 
