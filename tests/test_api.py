@@ -41,6 +41,9 @@ def test_no_name_is_that_of_a_module() -> None:
 def test_the_version_is_that_of_the_distribution() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert ghashgen.__version__ == project["version"]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = re.findall(r"^## \[(\d.*)\] - 20\d\d-\d\d-\d\d$", changes, re.MULTILINE)
+    assert released[0] == ghashgen.__version__
 
 
 def test_every_function_has_types_and_says_what_it_raises() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from ghashgen import __version__
 from ghashgen.check import vendoring
 from ghashgen.cli.main import cli
 from ghashgen.kernels.core import Point
@@ -407,9 +408,9 @@ def test_a_missing_file_is_named(into: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "state"),
     [
-        ("0.0.9", "newer version, 0.1.0"),
-        ("0.1.0", "other sources of version 0.1.0"),
-        ("0.10.0", "older version, 0.1.0"),
+        ("0.0.9", f"newer version, {__version__}"),
+        (__version__, f"other sources of version {__version__}"),
+        ("0.10.0", f"older version, {__version__}"),
     ],
 )
 def test_another_version_is_told(
