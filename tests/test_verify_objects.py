@@ -70,6 +70,8 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "encoding_rex_w": (UNSUPPORTED, "another encoding of it is the usual one"),
     "encoding_segment": (UNSUPPORTED, "a prefix that its opcode does not ask for"),
     "encoding_vex_w": (UNSUPPORTED, "another encoding of it is the usual one"),
+    # Values of which not all is known.
+    "compared_twice": (FUNCTION, "a comparison of secrets"),
     # Calls and returns.
     "call_and_pop": (ABI, "a return address is read"),
     "call_dropped": (ABI, "elsewhere than at its CALL's return address"),

@@ -126,8 +126,9 @@ def parts_first(
         yield top
 
 
-UNEQUAL = ("opaque", "beside")
-"""Kinds of term of which the same is no equal value: part of it, at least, may be anything."""
+UNEQUAL = ("opaque", "beside", "equal")
+"""Kinds of term of which the same is no equal value: part of it, at least, may be anything. Of a
+comparison only one value is known: by bytes and by words it may have others."""
 
 
 def same_value(a: object, b: object) -> bool:
