@@ -45,4 +45,8 @@ uint64_t cpu_decode(const uint64_t *words);
 /* The features that this machine can use. */
 uint64_t cpu_detected(void);
 
+/* Leaves no part of a vector register in use that would slow narrower code down: the caller's duty
+ * after a function that may leave it so, and in case one before did not do it. */
+void cpu_clean_vectors(void);
+
 #endif

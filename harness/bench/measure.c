@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../cpu.h"
 #include "../json.h"
 #include "clock.h"
 #include "cold.h"
@@ -105,6 +106,8 @@ static struct clock_sample run_cold(const struct timed *t)
 /* Whether the core was alone during this sample, which is then kept. */
 static int take_sample(const struct plan *plan, struct cell *c, const struct timed *t)
 {
+    /* The subject of the turn before may have left upper halves in use, as one library does. */
+    cpu_clean_vectors();
     struct clock_sample sample = t->mode->cold ? run_cold(t) : run_warm(t);
     c->used += sample.cycles;
     if (plan->rate > 0 && (!sample.undisturbed || sample.per_cycle < plan->rate)) {

@@ -23,6 +23,16 @@ uint64_t cpu_detected(void)
     return detect_features();
 }
 
+/* Legacy SSE code merges into upper halves that are in use (SDM vol. 1, 14.9). */
+void cpu_clean_vectors(void)
+{
+    static int has_avx = -1;
+    if (has_avx < 0)
+        has_avx = (cpu_detected() & CPU_AVX) != 0;
+    if (has_avx)
+        __asm__ volatile("vzeroupper" ::: "memory");
+}
+
 int cpu_has_xinuse(void)
 {
     unsigned eax, ebx, ecx, edx;
