@@ -31,7 +31,7 @@ from ghashgen.verify.prove import prove_object
 
 FUNCTION, UNSUPPORTED, WIPE = Category.FUNCTION, Category.UNSUPPORTED, Category.WIPE
 
-DATA = bytes((31 * k + 7) & 0xFF for k in range(1024))
+DATA = bytes((31 * k + 7) & 0xFF for k in range(4096))
 
 # name -> (length multiple, right at, wrong at, category, words of the refutation)
 LENGTHS = {
@@ -43,6 +43,7 @@ LENGTHS = {
         "the state is wrong (length 197)",
     ),
     "total_kept": (1, (0, 5, 64, 133, 256, 399), (400 + 64 + 5, 479), UNSUPPORTED, "induction"),
+    "total_twice": (1, (0, 5, 64, 133, 2111, 2112), (2113, 2197), UNSUPPORTED, "induction"),
     "block_kept": (16, (0, 16, 128, 144), (192, 256), UNSUPPORTED, "induction"),
     "sign_of_length": (16, (0, 16, 128, 176), (192, 256, 1008), UNSUPPORTED, "induction"),
     "narrow_shift": (16, (0, 16, 144, 192, 256), (160, 176), FUNCTION, ""),

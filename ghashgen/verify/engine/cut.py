@@ -67,6 +67,9 @@ def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
     if kept is None:
         return None
     for number, values in kept.steady.items():
+        if number in entry.held:
+            # Once: what equals the total by now need not equal what stands for it since then.
+            continue
         turned = flow.turned.get(address, frozenset())
         ended = bool(turned) and kept.done.get(number) == entry.numbers[number]
         _hold(entry, meaning, number, values, turned, ended)
