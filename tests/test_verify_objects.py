@@ -39,6 +39,7 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "code_table": (ABI, "an address that is computed"),
     "constant_of_linker": (UNSUPPORTED, "a constant that is what only a linker completes"),
     # What a linker may do with an object.
+    "constant_end": (ELF, "'_end'.*a name that linkers define"),
     "constant_preemptible": (ELF, "another definition may take its place"),
     "function_indirect": (ELF, "STT_GNU_IFUNC"),
     "function_unique": (ELF, "STB_GNU_UNIQUE"),
@@ -167,6 +168,15 @@ def test_a_wrong_object_is_wrong_when_run(name: str, tmp_path: Path) -> None:
     can_run()
     assert runs(tmp_path, assemble(source(name), tmp_path, False))
     assert not runs(tmp_path, assemble(source(name), tmp_path, True))
+
+
+def test_a_constant_under_a_name_of_the_linkers_is_elsewhere(tmp_path: Path) -> None:
+    can_run()
+    version = subprocess.run(["cc", "-Wl,--version"], check=False, capture_output=True, text=True)
+    if "GNU ld" not in version.stdout:
+        pytest.skip("the linker is not GNU ld, whose script assigns the name")
+    assert runs(tmp_path, assemble(source("constant_end"), tmp_path, False))
+    assert not runs(tmp_path, assemble(source("constant_end"), tmp_path, True))
 
 
 OTHERS = {

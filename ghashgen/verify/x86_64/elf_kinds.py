@@ -9,6 +9,7 @@ refused where it is used.
 System V gABI, chapter 4 (sections, symbols); AMD64 psABI, 4.2 to 4.4 (flags, relocations).
 """
 
+import re
 from enum import Enum, auto
 from typing import Any
 
@@ -123,6 +124,10 @@ CALLABLE = ("STT_NOTYPE", "STT_FUNC")
 """Of a symbol for data, a dynamic linker may make a copy."""
 
 PRIVATE = ("STV_HIDDEN", "STV_INTERNAL")
+
+OF_LINKERS = re.compile(r"__.*|_[A-Z].*|_?(end|edata|etext)")
+"""Names of global symbols that linkers give to places of their own, or may: the GNU linker's script
+says `_end = .`, and what an object defines under that name is then there, hidden or not."""
 
 ALIASES = {"STT_LOOS": "STT_GNU_IFUNC", "STB_LOOS": "STB_GNU_UNIQUE"}
 
@@ -310,6 +315,8 @@ def is_place(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> 
         raise refuse("a type that is not understood")
     if bind not in ("STB_LOCAL", "STB_GLOBAL"):
         raise refuse("another definition may take its place")
+    if bind == "STB_GLOBAL" and OF_LINKERS.fullmatch(symbol.name):
+        raise refuse("a name that linkers define")
     if at in sizes and symbol["st_value"] + symbol["st_size"] > sizes[at]:
         raise refuse("it reaches beyond its section")
     return True
