@@ -53,6 +53,7 @@ ATTACKS: dict[str, tuple[Category | None, str]] = {
     "section_merge": (MEMORY, r"of section .rodata.cst16\+0x0 that end 16 beyond it"),
     "section_merge_wide": (MEMORY, r"of section .rodata.cst8\+0x0 that end 8 beyond it"),
     "section_note": (MEMORY, ".note.constants, which holds no constants"),
+    "section_pages": (UNSUPPORTED, "rounded beyond its known alignment"),
     "section_retained": (ELF, "flags ALLOC GNU_RETAIN"),
     "section_tls": (ELF, "flags WRITE ALLOC TLS"),
     "section_unwind": (MEMORY, ".eh_frame, which holds no constants"),

@@ -37,6 +37,10 @@ from ghashgen.verify.x86_64.elf_notes import features_of
 
 FIRST_ADDRESS = 0x10000
 
+PAGE = 4096
+"""Bytes of alignment that every loader gives. More than a page was ignored by the GNU C library
+before 2.35 and by Linux before 5.10, whatever the segment asks for."""
+
 SECTION = "section "
 """How the names of regions begin that are sections, and no others."""
 
@@ -221,8 +225,9 @@ def _place(elf: ELFFile) -> dict[int, Section]:
         align = section["sh_addralign"]
         address = -(-address // max(align, 64)) * max(align, 64)
         entry_bytes = entry_bytes_of(section)
+        known = min(max(align, 1), PAGE)
         placed[index] = Section(
-            section.name, address, _content(section), kind, max(align, 1), entry_bytes=entry_bytes
+            section.name, address, _content(section), kind, known, entry_bytes=entry_bytes
         )
         address += len(placed[index].data) + 4096
     return placed
