@@ -6,12 +6,13 @@ from typing import Generic
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_right
 from ghashgen.verify.engine.family import Cell, Count, E, Function, Meaning, Numbers, Statement
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.machine import END, RSP, Machine, entry_machine
-from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Access, Memory, Region
+from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK, Access, Memory, Region
 
 
 class Content(Generic[E]):
@@ -80,7 +81,7 @@ def enter(
             -STACK_LIMIT,
             above + SLOT * len(arguments[in_registers:]),
             Access.UPDATE,
-            lambda index: terms.caller(f"{STACK}[{16 * index}]"),
+            lambda index: _found(terms, index),
             *stack_align,
         )
     )
@@ -104,6 +105,15 @@ def enter(
         region.cell = Content(meaning.cell(region.name), entry)
     entry.arguments = range(above, above + SLOT * len(arguments[in_registers:]))
     return entry
+
+
+def _found(terms: Terms, index: int) -> Lane:
+    """Return what 16 bytes of the stack held at the entry.
+
+    The caller's, from the return address on. Below it is anything, and may be something else each
+    time: where the stack pointer was higher in between, a signal handler may have written there.
+    """
+    return terms.caller(f"{STACK}[{16 * index}]") if index >= 0 else terms.lost(RELEASED, False)
 
 
 def _nothing(index: int) -> Lane | None:

@@ -66,25 +66,31 @@ def check_entry(image: Image, symbol: str) -> None:
 
 
 def check_frame(m: Machine) -> None:
-    """Check that the stack pointer has not gone beyond the page that may be touched next.
+    """Check where the stack pointer is: a signal handler may run below what it protects.
 
-    Below the pages of the stack in use is a guard page (Microsoft, "x64 prolog and epilog",
-    "Thread Stack Size"): what lies beyond it is no stack yet, for this code or for an exception.
+    It keeps to the stack that there is, and return addresses stay out of what a handler may write.
+    Nor does it go beyond the page that may be touched next. Below the pages of the stack in use is
+    a guard page (Microsoft, "x64 prolog and epilog", "Thread Stack Size"): what lies beyond it is
+    no stack yet, for this code or for an exception.
 
     Raises:
-        Refutation: it has.
+        Refutation: it does not.
     """
-    memory, pointer = m.memory, m.gpr[RSP]
-    if not memory.page:
-        return
+    memory, pointer, at = m.memory, m.gpr[RSP], m.terms.at
     assert isinstance(pointer, Pointer)
     if not isinstance(pointer.offset, int):
-        raise unsupported("a stack pointer with an unknown", m.terms.at)
-    if memory.touched - pointer.offset >= memory.page:
+        raise unsupported("a stack pointer with an unknown", at)
+    if pointer.offset < memory.regions[STACK].low:
+        raise Refutation(Category.MEMORY, "the stack pointer leaves the stack that there is", at=at)
+    floor = memory.floor()
+    if any(isinstance(slot.offset, int) and slot.offset < floor for slot, _ in memory.returns):
         raise Refutation(
-            Category.ABI, "the frame grows by a page or more that is not touched in order",
-            at=m.terms.at,
-        )  # fmt: skip
+            Category.ABI, "the stack pointer leaves a return address to signal handlers", at=at
+        )
+    if memory.page and memory.touched - pointer.offset >= memory.page:
+        raise Refutation(
+            Category.ABI, "the frame grows by a page or more that is not touched in order", at=at
+        )
 
 
 def check_return(abi: Abi, m: Machine, gpr: list[Value], vec: list[tuple[Lane, ...]]) -> None:
