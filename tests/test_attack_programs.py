@@ -1,7 +1,7 @@
 """The part `programs` of the attack: quick, and shown to see a prover with a hole open again."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,7 @@ from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer, Value
-from ghashgen.verify.engine import cut, plans
+from ghashgen.verify.engine import cut, keeping, plans
 from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.rows import general as semantics_general
 
@@ -71,14 +71,14 @@ Hole = Callable[[pytest.MonkeyPatch], None]
 
 def keeps_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """Input that was put on the stack stays what it was across a cut."""
-    real = cut._kept
+    real = keeping.kept
 
-    def kept(value: Value, renamed: dict[Term, Lane]) -> Value | None:
-        out = real(value, renamed)
+    def kept(value: Value, place: keeping.Place, renamed: Mapping[Term, Lane]) -> Value | None:
+        out = real(value, place, renamed)
         whole = isinstance(value, Term) and value.deps & DATA and not value.deps & OPAQUE
         return value if out is None and whole else out
 
-    monkeypatch.setattr(cut, "_kept", kept)
+    monkeypatch.setattr(cut, "kept", kept)
 
 
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:

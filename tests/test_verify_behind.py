@@ -1,6 +1,6 @@
 """The second line behind the inductions: faults planted in the first one, which it has to find."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import pytest
@@ -15,8 +15,8 @@ from ghashgen.kernels.target import runnable
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import RAW, Lane, Term
-from ghashgen.verify.core.values import Affine
-from ghashgen.verify.engine import cut, induction, stretches
+from ghashgen.verify.core.values import Affine, Value
+from ghashgen.verify.engine import cut, induction, keeping, stretches
 from ghashgen.verify.engine.behind import FAR, FAR_TURNS, NEAR, PARTS, TURNS, sample
 from ghashgen.verify.engine.induction import Course
 from ghashgen.verify.engine.prover import Prover
@@ -53,11 +53,11 @@ def found(verdict: Proof) -> int:
 
 def test_a_cut_that_keeps_what_it_should_forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes behind the least length are the tail of every length, and stay so across the cut."""
-    kept, cell = cut._kept, setup.data_cell
+    kept, cell = keeping.kept, setup.data_cell
 
-    def keeps(value: object, renamed: object) -> object:
+    def keeps(value: Value, place: keeping.Place, renamed: Mapping[Term, Lane]) -> Value | None:
         raw = isinstance(value, Term) and value.deps & RAW
-        return value if raw else kept(value, renamed)  # type: ignore[arg-type]
+        return value if raw else kept(value, place, renamed)
 
     def tail(entry: setup.HashEntry, naming: Naming, index: int) -> Lane | None:
         length = entry.numbers["length"]
@@ -68,7 +68,7 @@ def test_a_cut_that_keeps_what_it_should_forget(monkeypatch: pytest.MonkeyPatch)
     right = proof("tail_kept", True, "update", length_multiple=1).refutation
     assert right is not None
     assert right.category is Category.FUNCTION
-    monkeypatch.setattr(cut, "_kept", keeps)
+    monkeypatch.setattr(cut, "kept", keeps)
     monkeypatch.setattr(setup, "data_cell", tail)
     assert found(proof("tail_kept", True, "update", length_multiple=1)) in (197, 261)
     assert proof("tail_kept", False, "update", length_multiple=1).proved
