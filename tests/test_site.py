@@ -65,8 +65,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shown(page: Path, site: Path) -> Path:
     """Where the site has a page."""
-    name = page.relative_to(ROOT).with_suffix(".html")
-    return site / ("index.html" if page.name == "README.md" else name)
+    path = page.relative_to(ROOT)
+    if path.name == "README.md":
+        return site / path.with_name("index.html")
+    return site / path.with_suffix(".html")
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -102,7 +104,7 @@ def elements(text: str, article: bool) -> dict[str, int]:
     return {tag: parser.found[tag] for tag in ("h1", "h2", "h3", "ul", "ol", "li", "td", "pre")}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_page_has_the_lists_and_tables_that_github_shows(page: Path, site: Path) -> None:
     theirs = MarkdownIt("commonmark").enable("table").render(page.read_text(encoding="utf-8"))
     ours = shown(page, site).read_text(encoding="utf-8")
