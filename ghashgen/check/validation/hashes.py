@@ -105,19 +105,26 @@ def _columns(asked: Hash, own: Exported, sizes: Sequence[int]) -> Iterator[Trial
         yield replace(trial, what=f"{trial.what} in rows of {columns} blocks", given=given)
 
 
-def turned(asked: Hash, own: Exported) -> Iterator[Trial]:
-    """Yield the trials of update or column at many turns of its loop."""
-    step = BLOCK_BYTES if own.function.name == "column" else own.multiple
-    sizes = lengths(asked.blocks, asked.few, multiple=step)
+def _step(own: Exported) -> int:
+    """Return the bytes that lengths are multiples of: a column's are those of its own blocks."""
+    return BLOCK_BYTES if own.function.name == "column" else own.multiple
+
+
+def _at(asked: Hash, own: Exported, sizes: Sequence[int]) -> Iterator[Trial]:
+    """Yield the trials of update or column at these lengths."""
     make = _columns if own.function.name == "column" else _updates
     yield from on_both_sides(make(asked, own, sizes), asked.few)
 
 
+def turned(asked: Hash, own: Exported) -> Iterator[Trial]:
+    """Yield the trials of update or column at many turns of its loop."""
+    sizes = lengths(asked.blocks, asked.few, multiple=_step(own))
+    yield from _at(asked, own, sizes)
+
+
 def _short(asked: Hash, own: Exported) -> Iterator[Trial]:
     """Yield the trials of update or column around two groups, then those of many turns."""
-    step = BLOCK_BYTES if own.function.name == "column" else own.multiple
-    make = _columns if own.function.name == "column" else _updates
-    yield from on_both_sides(make(asked, own, _near(asked, step)), asked.few)
+    yield from _at(asked, own, _near(asked, _step(own)))
     yield from turned(asked, own)
 
 
