@@ -1,5 +1,5 @@
-"""Attacks the prover: makes what may fool it, and runs whatever it accepts.
+"""Attacks the prover: makes objects that may fool it, and runs every one that it accepts.
 
-A tool of the maintainers (`ghashgen attack`), no part of a proof. Every file of `parts/` is one way
-of attacking, as a value of `ghashgen.check.attack.core.Part`; docs/attack.md says what each tries.
+This is a maintainers' tool (`ghashgen attack`), not part of a proof. Each file of `parts/` is one
+kind of attack, a value of `ghashgen.check.attack.core.Part`; docs/attack.md describes them.
 """

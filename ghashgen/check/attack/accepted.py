@@ -1,4 +1,6 @@
-"""An object that the prover accepted, with what runs it: what a family's trials are given."""
+"""An object that the prover accepted, and what is needed to run it: the input of a family's
+trials.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -14,28 +16,29 @@ from ghashgen.run.harness import Harness
 K_co = TypeVar("K_co", bound=Point, covariant=True)
 
 AT_ONCE = 512
-"""Calls that are made before their answers are looked at."""
+"""Calls made before their answers are checked."""
 
 
 @dataclass(frozen=True)
 class Accepted(Generic[K_co]):
-    """An object in the place of a kernel's own."""
+    """An object that stands in for a kernel's own."""
 
     built: Built[K_co]
     harness: Harness
     runner: Runner
-    """On this CPU, or in an emulator."""
+    """Runs it on this CPU, or in an emulator."""
     emulator: Emulator
-    """Whatever the CPU."""
+    """Always an emulator, whatever the CPU."""
     rng: random.Random
-    """What is drawn, is drawn from it."""
+    """The source of everything random."""
 
     @property
     def few(self) -> bool:
-        """Whether calls take so long that fewer are made."""
+        """Whether calls are so slow that fewer are made."""
         return isinstance(self.runner, Emulated)
 
 
 Trials = Callable[[Accepted[Any]], Iterator[tuple[int, str]]]
-"""What a family has for `trials`: yields after every few calls how many they were, and what was
-wrong with one, "" if nothing."""
+"""The type of `Family.trials`: yields, after every few calls, their number and what was wrong with
+one, or "".
+"""

@@ -1,4 +1,4 @@
-"""Calls with their answers from the field: every length to three groups, far ones, edges."""
+"""Calls with answers from the field: every length up to three groups, far ones, edges."""
 
 import random
 from collections.abc import Sequence
@@ -11,13 +11,15 @@ from ghashgen.run.harness import Vector
 
 ONES = b"\xff" * BLOCK_BYTES
 _FAR = 40
-"""Groups up to which a random long message begins; from there every length of a group is run."""
+"""Largest number of groups before a random long message's tail; then every length of a group is
+run.
+"""
 _LONGEST = 70_000
-"""Bytes of the longest message."""
+"""Length of the longest message in bytes."""
 
 
 def _keys(rng: random.Random) -> list[tuple[bytes, bytes]]:
-    """Return hash subkeys with states: random ones, and what is all zero or all one."""
+    """Return hash subkeys with states: random, all zero and all one."""
     return [
         (rng.randbytes(BLOCK_BYTES), rng.randbytes(BLOCK_BYTES)),
         (ONES, ONES),
@@ -27,7 +29,7 @@ def _keys(rng: random.Random) -> list[tuple[bytes, bytes]]:
 
 
 def updates(op: str, blocks: int, rng: random.Random, few: bool) -> list[Case]:
-    """Return cases for init and update; `few` thins them out, for the emulator."""
+    """Return cases for init and update; `few` thins them out for the emulator."""
     group = BLOCK_BYTES * blocks
     near = range(3 * group + 2 * BLOCK_BYTES + 1)
     start = group * rng.randrange(3, _FAR) + rng.randrange(group)
@@ -76,7 +78,7 @@ def powers(op: str, rng: random.Random) -> list[Case]:
 
 
 def segments(cases: Sequence[Case], rng: random.Random) -> list[Case]:
-    """Return some messages of `updates`, cut in two to be hashed apart and combined."""
+    """Return some messages of `updates`, cut in two: hashed apart and combined."""
     out = []
     for case in cases[:: max(1, len(cases) // 40)]:
         (chunk,) = case.vector.chunks

@@ -1,15 +1,16 @@
-"""What a part of the attack is, and what becomes of what it tries.
+"""The types of the attack: a part, and the outcome of its attempts.
 
 A part is an iterator of tasks and a function that works on one:
 
     PART = Part("rows", "every row against a CPU", tasks, work)
 
-`tasks(options)` yields picklable values in an order that the seed alone decides; it may be endless,
-and what is drawn at random is drawn from `random.Random(f"rows {options.seed} {number}")`, so that
-a task is the same whatever ran before it. `work(options, task)` runs in a worker process and
-returns an `Outcome`; both are functions of a module. The driver (`ghashgen.check.attack.drive`)
-hands out tasks until the budget is spent, adds up outcomes, keeps findings and stops on an
-interrupt.
+`tasks(options)` yields picklable values in an order that depends only on the seed; it may be
+endless. Random values come from `random.Random(f"rows {options.seed} {number}")`, so a task does
+not depend on what ran before it. `work(options, task)` runs in a worker process and returns an
+`Outcome`. Both must be functions of a module.
+
+The driver (`ghashgen.check.attack.drive`) hands out tasks until the budget is spent, adds up
+outcomes, keeps findings and stops on an interrupt.
 """
 
 from collections import Counter
@@ -27,48 +28,51 @@ CONVENTIONS = tuple(ABIS)
 
 @dataclass(frozen=True)
 class Options:
-    """What every part is told."""
+    """Options that every part receives."""
 
     seed: int
-    """Everything that is drawn at random is drawn from it."""
+    """Seed of everything random."""
     folder: Path
-    """A folder in the cache for programs and objects; what a task leaves there it must name by its
-    content, since tasks run side by side."""
+    """A folder in the cache for programs and objects. Tasks run in parallel, so a task must name
+    its files by their content.
+    """
     choice: Choice = field(default_factory=Choice)
-    """The kernels that the user asked for; empty if none was. Parts without kernels ignore it."""
+    """The kernels that the user chose; empty if none. Parts without kernels ignore it."""
     abis: tuple[str, ...] = CONVENTIONS
     """The calling conventions to attack."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that the prover accepted and that is wrong when run, or that made it stumble."""
+    """An object that the prover accepted and that is wrong when run, or an input that broke the
+    prover.
+    """
 
     title: str
-    """What it is, short, such as "ghash_avx_k_clmul1_x8 update, bit 3 of byte 0x41 turned"."""
+    """A short name, such as "ghash_avx_k_clmul1_x8 update, bit 3 of byte 0x41 turned"."""
     wrong: str
     """What went wrong: "update of 33 bytes: got 00…, expected 66…"."""
     repeat: str
-    """How to see it again: a command line, or what to call with the files."""
+    """How to repeat it: a command line, or what to call with the files."""
     files: Mapping[str, bytes | str] = field(default_factory=dict)
-    """What it takes: file name -> content, such as object.o, statement.toml, input.bin."""
+    """The files needed, name -> content, such as object.o, statement.toml, input.bin."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of some attempts: each is counted in exactly one of the numbers."""
+    """The outcome of some attempts. Each is counted in exactly one of the numbers."""
 
     refused: Mapping[str, int] = field(default_factory=dict)
-    """By the prover, or whatever was attacked; by category."""
+    """Refused by the prover, or whatever was attacked; by category."""
     right: int = 0
     """Accepted, run, and never wrong."""
     not_run: Mapping[str, int] = field(default_factory=dict)
-    """Neither refused nor run, by the reason."""
+    """Neither refused nor run; by reason."""
     findings: tuple[Finding, ...] = ()
     calls: int = 0
-    """How often code was run for all this; no attempts of their own."""
+    """Number of calls made for these attempts."""
     notes: tuple[str, ...] = ()
-    """Lines for --verbose, such as what an accepted one had been changed in."""
+    """Lines for --verbose, such as the change in an accepted object."""
 
     @property
     def tried(self) -> int:
@@ -81,7 +85,7 @@ class Outcome:
         )
 
     def __add__(self, other: "Outcome") -> "Outcome":
-        """Return both together."""
+        """Return the sum of both."""
         return Outcome(
             dict(Counter(self.refused) + Counter(other.refused)),
             self.right + other.right,
@@ -94,12 +98,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Part:
-    """One way of attacking."""
+    """One kind of attack."""
 
     name: str
     purpose: str
-    """One line, for the help and the table."""
+    """One line for the help and the table."""
     tasks: Callable[[Options], Iterator[Any]]
     work: Callable[[Options, Any], Outcome]
     together: int = 1
-    """Tasks that are handed to a worker at once: more where one takes milliseconds."""
+    """Tasks handed to a worker at once; more than 1 if one takes milliseconds."""

@@ -1,7 +1,6 @@
-"""Drives a part: hands out its tasks until the budget is spent, and adds up what became of them.
+"""Drives a part: hands out its tasks until the budget is spent, and adds up their outcomes.
 
-The time of a budget is a bound: a task that has not ended by then is cut off where it stands, and
-counted so.
+A budget's time is a hard bound: unfinished tasks are cut off and counted as such.
 """
 
 import time
@@ -24,11 +23,11 @@ class Budget:
     """How much of a part is tried."""
 
     count: int | None = None
-    """So many tasks,"""
+    """Number of tasks."""
     seconds: float | None = None
-    """or as many as so many seconds allow; neither: all that there are."""
+    """Time limit. If `count` is also None, all tasks are tried."""
     first: int = 0
-    """Tasks before this number are left out."""
+    """Skip the tasks before this number."""
 
 
 CUT_OFF = "tasks cut off by the end of the time"
@@ -41,7 +40,7 @@ def _work(part: Part, options: Options, deadline: float, bundle: _Bundle) -> Out
     first, tasks = bundle
     total = Outcome()
     for number, task in enumerate(tasks, first):
-        # The clock is one for all processes of a machine.
+        # All processes of a machine share this clock.
         left = deadline - time.monotonic()
         if left <= 0:
             break
@@ -54,11 +53,13 @@ def _work(part: Part, options: Options, deadline: float, bundle: _Bundle) -> Out
 
 
 def _one(part: Part, options: Options, number: int, task: Any) -> Outcome:
-    """Work on one task; what it cannot cope with must end no night, and must not go unseen."""
+    """Work on one task. An unexpected exception becomes a finding, so that it neither ends the run
+    nor goes unseen.
+    """
     try:
         return part.work(options, task)
     except GhashgenError:
-        raise  # what is missing here, is missing for all tasks
+        raise  # missing for all tasks alike
     except Exception as error:
         repeat = repeating(part, options, number)
         files = {"traceback.txt": traceback.format_exc()}
@@ -67,7 +68,7 @@ def _one(part: Part, options: Options, number: int, task: Any) -> Outcome:
 
 
 def repeating(part: Part, options: Options, number: int) -> str:
-    """Return the command that works on one task alone, as it was."""
+    """Return the command that repeats this one task."""
     return (
         f"ghashgen attack --part {part.name} --seed {options.seed} --first {number} --count 1 "
         f"--jobs 1"
@@ -88,12 +89,12 @@ def drive(
     on_finding: Callable[[Finding], None] = lambda finding: None,
     on_done: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Iterator[Outcome]:
-    """Yield what became of all tasks so far, after every few; the last is what became of all.
+    """Yield the sum of outcomes so far, after every few tasks; the last one is the total.
 
-    Interrupted, whoever asked has what was yielded last.
+    After an interrupt, the caller has the last sum that was yielded.
 
     Raises:
-        GhashgenError: a worker process came to its end.
+        GhashgenError: a worker process ended unexpectedly.
     """
     last = None if budget.count is None else budget.first + budget.count
     tasks = islice(part.tasks(options), budget.first, last)

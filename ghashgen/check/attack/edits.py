@@ -1,4 +1,4 @@
-"""Faults planted in decoded instructions: one is changed, and the code is encoded again."""
+"""Plants faults in decoded instructions: changes one, and encodes the code again."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from ghashgen.check.attack.elf import Line, ObjectFile
 from ghashgen.support.errors import GhashgenError
 
 COPY = 1 << 40
-"""Added to the address of an inserted instruction, so that no jump finds it."""
+"""Added to the address of an inserted instruction, so that no jump leads to it."""
 
 _NOPS = frozenset((Code.NOPD, Code.NOP_RM16, Code.NOP_RM32, Code.NOP_RM64))
 _VECTORS = (Register.XMM0, Register.YMM0, Register.ZMM0)
@@ -34,14 +34,14 @@ _COUNTS = {
 }
 
 Change = Callable[[Instruction, random.Random], Instruction | None]
-"""Another instruction for one; None where the change does not apply."""
+"""Returns a changed instruction, or None if the change does not apply."""
 
 Edit = Callable[[Sequence[Line], int, random.Random], list[Line] | None]
-"""Other instructions for all, by what is done at one of them; None where it does not apply."""
+"""Returns changed code, given the position of the change, or None if it does not apply."""
 
 
 def _any(number: int) -> Any:
-    # At run time iced's registers, codes and kinds of operand are plain integers; its stubs have
+    # At run time iced's registers, codes and operand kinds are plain integers; its stubs declare
     # types that do not exist.
     return number
 
@@ -75,7 +75,7 @@ def _swapped(i: Instruction, rng: random.Random) -> Instruction | None:
 
 
 def _other_register(i: Instruction, rng: random.Random) -> Instruction | None:
-    """Take another register of the same kind; the stack pointer stays what it is."""
+    """Use another register of the same kind; leave the stack pointer alone."""
     registers = [k for k in _registers(i) if _first_of(i.op_register(k)) is not None]
     if not registers:
         return None
@@ -104,7 +104,7 @@ def _other_base(i: Instruction, rng: random.Random) -> Instruction | None:
 
 
 def _mask(i: Instruction, rng: random.Random) -> Instruction | None:
-    """Take another mask register, none, or what it masks otherwise."""
+    """Use another mask register or none, or switch between zeroing and merging."""
     if i.op_mask == _any(Register.NONE):
         return None
     out = i.copy()
@@ -117,7 +117,7 @@ def _mask(i: Instruction, rng: random.Random) -> Instruction | None:
 
 
 def _count(i: Instruction, rng: random.Random) -> Instruction | None:
-    """Change a count, a selector or a comparison's value."""
+    """Change a count, a selector or the value in a comparison."""
     last = i.op_count - 1
     if last < 0 or i.op_kind(last) not in _COUNTS:
         return None
@@ -150,13 +150,13 @@ def _displacement(by: int) -> Change:
 def _condition(i: Instruction, rng: random.Random) -> Instruction | None:
     if i.flow_control != FlowControl.CONDITIONAL_BRANCH:
         return None
-    # Jcc rel8 and rel32 are numbered by their condition.
+    # Jcc rel8 and rel32 are numbered by condition.
     for first in (Code.JO_REL8_64, Code.JO_REL32_64):
         at = (i.code - first) // (Code.JNO_REL8_64 - Code.JO_REL8_64)
         if 0 <= at < 16:
             out = i.copy()
             step = Code.JNO_REL8_64 - Code.JO_REL8_64
-            # As likely as all others together: its opposite.
+            # Pick the opposite condition half the time, another one otherwise.
             other = at ^ (1 if rng.random() < 0.5 else rng.randrange(2, 16))
             out.code = _any(first + step * other)
             return out
@@ -165,7 +165,7 @@ def _condition(i: Instruction, rng: random.Random) -> Instruction | None:
 
 @cache
 def _alike() -> Mapping[object, tuple[int, ...]]:
-    """Return the codes of every shape of operands and encoding."""
+    """Return the codes of each shape of operands and encoding."""
     groups: dict[object, list[int]] = {}
     numbers = (v for k, v in vars(Code).items() if isinstance(v, int) and k.isupper())
     for code in sorted(numbers):
@@ -181,7 +181,7 @@ def _shape(code: int) -> object:
 
 
 def _operation(i: Instruction, rng: random.Random) -> Instruction | None:
-    """Do something else with the same operands."""
+    """Use another operation with the same operands."""
     if i.flow_control != FlowControl.NEXT or i.op_count == 0:
         return None
     others = [code for code in _alike().get(_shape(i.code), ()) if code != i.code]
@@ -256,7 +256,7 @@ def _exchanged(lines: Sequence[Line], at: int, rng: random.Random) -> list[Line]
 
 
 def _moved(lines: Sequence[Line], at: int, rng: random.Random) -> list[Line] | None:
-    """Move an instruction some places down."""
+    """Move an instruction a few places down."""
     line = lines[at]
     far = at + rng.randrange(2, 9)
     if far >= len(lines) or line.instruction.flow_control != FlowControl.NEXT:
@@ -285,7 +285,7 @@ def _retargeted(lines: Sequence[Line], at: int, rng: random.Random) -> list[Line
 
 
 def _clobbering(lines: Sequence[Line], at: int, rng: random.Random) -> list[Line] | None:
-    """Write a register that the caller keeps."""
+    """Write a register that the caller expects to be kept."""
     line = lines[at]
     if line.instruction.flow_control != FlowControl.NEXT:
         return None
@@ -295,7 +295,7 @@ def _clobbering(lines: Sequence[Line], at: int, rng: random.Random) -> list[Line
 
 
 def _branching(lines: Sequence[Line], at: int, rng: random.Random) -> list[Line] | None:
-    """Jump to the next instruction if the low half of a vector that was loaded is zero."""
+    """Jump to the next instruction if the low half of a loaded vector is zero."""
     line = lines[at]
     i = line.instruction
     if at + 1 == len(lines) or i.op_count < 2 or i.flow_control != FlowControl.NEXT:
@@ -329,9 +329,9 @@ EDITS: dict[str, Edit] = {
 
 
 def edited(obj: ObjectFile, kind: str, rng: random.Random) -> tuple[str, ObjectFile] | None:
-    """Return an object with one fault of a kind at a place drawn at random, and what it is.
+    """Return an object with one fault of a kind at a random place, and a description.
 
-    None if the kind applies nowhere, or what it makes is no instruction.
+    None if the kind applies nowhere, or the result cannot be encoded.
     """
     lines = obj.lines
     for at in rng.sample(range(len(lines)), len(lines)):

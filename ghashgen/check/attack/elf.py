@@ -1,8 +1,8 @@
-"""An ELF64 object as a list of instructions that can be edited and written back as an object.
+"""An ELF64 object as a list of instructions that can be edited and written back.
 
-The code of a kernel lies in one section, `.text`; what refers to constants is a relocation with
-addend. Nothing is checked here beyond what editing needs: what a stranger's object may consist of
-is the prover's business.
+A kernel's code is in one section, `.text`; references to constants are relocations with addends.
+Nothing is checked here beyond what editing needs. Which objects are acceptable is for the prover to
+decide.
 """
 
 import struct
@@ -24,7 +24,7 @@ BRANCHES = (FlowControl.UNCONDITIONAL_BRANCH, FlowControl.CONDITIONAL_BRANCH, Fl
 
 @dataclass(frozen=True)
 class Relocation:
-    """An entry of .rela.text, as it is in the file."""
+    """An entry of .rela.text, as in the file."""
 
     offset: int
     info: int
@@ -33,26 +33,26 @@ class Relocation:
 
 @dataclass(frozen=True)
 class Line:
-    """An instruction at its offset in the code, with the relocation of its field, if it has one."""
+    """An instruction at its offset in the code, with the relocation of its field, if any."""
 
     instruction: Instruction
     relocation: Relocation | None = None
 
     @property
     def at(self) -> int:
-        """Its offset in the code; jumps name it."""
+        """Its offset in the code, which jumps refer to."""
         return int(self.instruction.ip)
 
 
 @dataclass(frozen=True)
 class ObjectFile:
-    """An object's bytes, and where in them is what an attack changes."""
+    """An object's bytes, and where the parts that an attack changes are."""
 
     data: bytes
 
     @cached_property
     def headers(self) -> dict[str, int]:
-        """Where each section's header is."""
+        """The offset of each section's header."""
         (table,) = struct.unpack_from("<Q", self.data, 40)
         count, names = struct.unpack_from("<HH", self.data, 60)
         strings = self._of(table + _HEADER_BYTES * names, _OFFSET_AT)
@@ -68,7 +68,9 @@ class ObjectFile:
         return int(value)
 
     def place(self, section: str) -> range:
-        """Return where a section's bytes lie in the file; empty if there is none."""
+        """Return the offsets of a section's bytes in the file; empty if there is no such
+        section.
+        """
         if section not in self.headers:
             return range(0)
         header = self.headers[section]
@@ -77,13 +79,13 @@ class ObjectFile:
 
     @cached_property
     def code(self) -> bytes:
-        """The bytes of the code, not relocated."""
+        """The bytes of the code before relocation."""
         place = self.place(CODE)
         return self.data[place.start : place.stop]
 
     @cached_property
     def relocations(self) -> tuple[Relocation, ...]:
-        """Those of the code, in the file's order."""
+        """The relocations of the code, in the file's order."""
         return tuple(
             Relocation(*struct.unpack_from("<QQq", self.data, at))
             for at in self.place(".rela" + CODE)[::_RELA_BYTES]
@@ -91,7 +93,7 @@ class ObjectFile:
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:
-        """The instructions of the code, from its first byte to its last."""
+        """The instructions of the code, from first byte to last."""
         decoder = Decoder(64, self.code, ip=0)
         by_field = {r.offset: r for r in self.relocations}
         out = []
@@ -115,7 +117,7 @@ class ObjectFile:
         return ObjectFile(self.data[:at] + content + self.data[at + len(content) :])
 
     def with_code(self, lines: Sequence[Line]) -> "ObjectFile":
-        """Return the object with these instructions for its code; jumps and symbols follow them.
+        """Return the object with these instructions as its code; jumps and symbols follow them.
 
         Raises:
             GhashgenError: an instruction cannot be encoded.
@@ -134,7 +136,7 @@ class ObjectFile:
             moved.setdefault(line.at, int(now.ip))
             if line.relocation is None:
                 continue
-            # The decoder knows the fields of the last instruction alone.
+            # The decoder knows only the fields of the last instruction.
             fields = decoder.get_constant_offsets(now)
             branch = now.flow_control in BRANCHES
             field = fields.immediate_offset if branch else fields.displacement_offset
@@ -162,12 +164,12 @@ class ObjectFile:
             section, value, size = struct.unpack_from("<HQQ", out, at + 6)
             if section != index:
                 continue
-            # A symbol within what was taken out goes on to what follows.
+            # A symbol in dropped code moves to what follows.
             begin, end = (
                 moved[next((s for s in starts if s >= place), len(self.code))]
                 for place in (value, value + size)
             )
             span = end - begin if size else 0
-            # A fault drawn before may have given the symbol an end below its value.
+            # An earlier fault may have given the symbol an end below its value.
             struct.pack_into("<QQ", out, at + 8, begin, span & (1 << 64) - 1)
         return ObjectFile(bytes(out))

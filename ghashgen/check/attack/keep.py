@@ -1,4 +1,4 @@
-"""Keeps a finding as a folder with what it takes to see it again."""
+"""Keeps a finding as a folder with everything needed to repeat it."""
 
 import re
 from hashlib import sha256
@@ -12,7 +12,7 @@ _LONGEST = 60
 
 
 def keep(folder: Path, part: str, seed: int, finding: Finding) -> Path:
-    """Write a finding into a folder of its own, named by what it is, and return that.
+    """Write a finding into a new folder named after it, and return the folder.
 
     Raises:
         GhashgenError: it cannot be written.

@@ -1,9 +1,8 @@
-"""Two secrets, one message length: an emulated call must take the same way for both.
+"""Finds leaks by emulation: calls with two secrets and equal lengths must behave alike.
 
-What is compared: the instructions executed, every address and size of memory accessed, and for
-kernels that wipe what registers, flags and stack hold on return, a number that is returned aside.
-Buffers hold other bytes in the two calls, and nothing else differs; so whatever differs afterwards
-was made from a secret.
+Compared are the instructions executed, the address and size of every memory access, and for kernels
+that wipe, the registers, flags and stack on return (except a returned number). The calls differ
+only in the contents of their buffers, so any other difference comes from a secret.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -30,34 +29,35 @@ from ghashgen.run.emulate.convention import abi_faults, abi_name
 from ghashgen.run.emulate.registers import GPR_AT
 
 SECRETS = (bytes(BLOCK_BYTES), bytes.fromhex("9d5be0a43c7f12866ea1d7c0f3482b95"))
-"""All zero, where a branch on data is likely to be taken, and no pattern at all."""
+"""All zero, for which a branch on data is likely to be taken, and a value without a pattern."""
 
 Values = dict[str, bytes | int]
-"""What the parameters are, by name."""
+"""Parameters by name."""
 
 Asked = tuple[str, str, Values]
-"""What a call is, the function, and its parameters but for the table."""
+"""A call: the function's name, a description, and the parameters except the table."""
 
 More = Callable[[bytes], Iterable[Asked]]
-"""(secret) → calls made with it beside those that are made of every function; their public numbers
-are the same whatever the secret."""
+"""(secret) → calls with it in addition to those made of every function. Their public numbers must
+not depend on the secret.
+"""
 
 
 def repeated(secret: bytes, count: int) -> bytes:
-    """Return so many bytes of a secret, over and over."""
+    """Return `count` bytes of a secret, repeated."""
     return (secret * (count // len(secret) + 1))[:count]
 
 
 def lengths(blocks: int) -> list[int]:
-    """Return lengths in bytes on the ways that a message can take."""
+    """Return lengths in bytes that cover the paths of a message."""
     group = BLOCK_BYTES * blocks
     return [0, 5, 16, group - 1, group, group + 21, 3 * group + 16 * (blocks // 2) + 7]
 
 
 def _numbers(function: Function[Point], kernel: Point) -> list[tuple[str, dict[str, int]]]:
-    """Return the lengths or other public numbers to call a function with, and how to say them.
+    """Return the lengths or other public numbers to call a function with, each with a description.
 
-    Of several lengths, each runs through all of them, one step further than the one before it.
+    With several lengths, each runs through all values, one step ahead of the previous one.
     """
     by_name = {param.name: param for param in function.params}
     counters = list(
@@ -85,7 +85,7 @@ def _numbers(function: Function[Point], kernel: Point) -> list[tuple[str, dict[s
 def _values(
     kernel: Point, function: Function[Point], numbers: dict[str, int], secret: bytes
 ) -> Values:
-    """Return what all parameters but the table are: the secret, over and over, and the numbers."""
+    """Return all parameters except the table: the repeated secret, and the numbers."""
     out: Values = {}
     for param in function.params:
         match param.size:
@@ -106,7 +106,7 @@ def _values(
 def _calls(
     built: Built[Point], secret: bytes, more: More, without: Container[str]
 ) -> Iterator[Asked]:
-    """Yield the calls, those that fill the table first."""
+    """Yield the calls, beginning with those that fill the table."""
     exported = [f for f in functions_of(built.kernel).values() if f.name not in without]
     for function in sorted(exported, key=lambda f: not _fills(f)):
         for what, numbers in _numbers(function, built.kernel):
@@ -126,7 +126,7 @@ def _observed(
     more: More,
     without: Container[str],
 ) -> Iterator[tuple[str, Function[Point], CallResult]]:
-    """Yield what every call with this secret did, init's first."""
+    """Yield what every call with this secret did, beginning with init."""
     abi = abi_name(built.abi)
     table: bytes | int = built.kernel.layout.size
     for what, name, values in _calls(built, secret, more, without):
@@ -147,9 +147,9 @@ def leaks(
     more: More = lambda secret: (),
     without: Container[str] = (),
 ) -> tuple[int, str]:
-    """Return how many calls were made, and the first thing that is wrong with one, else "".
+    """Return the number of calls, and the first difference, or "".
 
-    Of functions `without`, whose buffers hold public numbers too, `more` alone makes calls.
+    Functions in `without` have buffers with public numbers; they are called only by `more`.
     """
     count = 0
     pairs = [_observed(emulator, image, built, secret, more, without) for secret in SECRETS]
@@ -161,7 +161,7 @@ def leaks(
 
 
 def _registers(function: Function[Point], after: Registers) -> bytes:
-    """Return the registers, less the bits of a number that is returned."""
+    """Return the registers without the bits of a returned number."""
     given = RESULT_TYPES[function.returns.ctype] // 8 if function.returns else 0
     at = GPR_AT + 8 * ARCH.result
     return after.block[:at] + bytes(given) + after.block[at + given :]

@@ -1,10 +1,9 @@
-"""Runs functions on this CPU at many lengths: a program for a process of its own (it may crash).
+"""Runs functions on this CPU at many lengths; a separate process, because they may crash it.
 
-Reads one pickled `Job` as a dictionary on stdin. Before each call it writes to stdout which one it
-is, so that its parent knows what it was doing when it ended; at the end of each function, what was
-wrong of it. Every message lies against a page that faults: its end before one, or its start behind
-one. Input and table cannot be written; the thunk around a call compares the registers that a
-function has to keep.
+It reads a pickled `Job`, as a dictionary, on stdin. Before each call it notes which one it is, so
+that its parent knows where it ended; after each function it writes what was wrong. Every message
+ends just before a page that faults, or starts just behind one. Input and table are read-only. The
+thunk around a call compares the registers that a function has to keep.
 """
 
 import ctypes
@@ -18,10 +17,10 @@ from typing import Any
 PAGE = mmap.PAGESIZE
 NONE, READ, WRITE, EXECUTE = 0, 1, 2, 4
 AROUND = bytes(range(64, 128))
-"""What stands before the state, and must stand there after a call."""
+"""Bytes around the state, which must not change."""
 
 BOTH_SIDES = 2048
-"""Messages up to this length are put against either page."""
+"""Messages up to this length are put against both pages."""
 
 NORESERVE = 0x4000
 
@@ -32,7 +31,7 @@ libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 def reserve(size: int) -> int:
-    """Return the address of so many bytes of zeros, a multiple of PAGE, between faulting pages."""
+    """Return the address of `size` zero bytes, a multiple of PAGE, between faulting pages."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE
     start = libc.mmap(None, size + 2 * PAGE, NONE, flags, -1, 0)
     if start in (None, ctypes.c_void_p(-1).value):
@@ -42,7 +41,7 @@ def reserve(size: int) -> int:
 
 
 def protect(start: int, size: int, what: int) -> None:
-    """Change what may be done with pages."""
+    """Change the protection of pages."""
     if libc.mprotect(start, size, what):
         raise OSError(ctypes.get_errno(), "mprotect")
 
@@ -62,7 +61,7 @@ class Place:
         protect(self.code, pages(len(code)), READ | EXECUTE)
         around = reserve(PAGE)
         ctypes.memmove(around, thunk, len(thunk))
-        # The thunk keeps the stack pointer beside its code.
+        # The thunk saves the stack pointer beside its code.
         protect(around, PAGE, READ | WRITE | EXECUTE)
         self.thunk = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_uint64] * 5)(around)
         table = reserve(PAGE)
@@ -75,7 +74,7 @@ class Place:
         self.input = reserve(self.room)
 
     def call(self, entry: int, state: bytes, length: int, at_end: bool) -> str | None:
-        """Return the state that a function leaves in hexadecimal, or what else it did wrong."""
+        """Return the state after a call, in hexadecimal, or what went wrong."""
         start = self.input + (self.room - length if at_end else 0)
         protect(self.input, self.room, READ | WRITE)
         ctypes.memmove(start, self.message, length)
@@ -83,7 +82,7 @@ class Place:
         return self.called(entry, state, start, length)
 
     def called(self, entry: int, state: bytes, start: int, length: int) -> str:
-        """Return what `call` returns, for a message that is there."""
+        """Return what `call` returns, for a message already in place."""
         ctypes.memmove(self.state - len(AROUND), AROUND + state, len(AROUND) + 16)
         broken = self.thunk(self.code + entry, self.state, self.table, start, length)
         if broken:
@@ -95,7 +94,7 @@ class Place:
 
 
 def say(*words: object) -> None:
-    """Write a line that arrives even if the next call never returns."""
+    """Write a line at once, in case the next call never returns."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 
@@ -105,10 +104,10 @@ def main() -> None:
     job = pickle.load(sys.stdin.buffer)
     place, state = Place(job), job["state"]
     where = struct.Struct("<QQQ")
-    # A file of three numbers, not a line: written before every call.
+    # A file of three numbers, because it is written before every call.
     mark = mmap.mmap(job["mark"], where.size) if job["mark"] is not None else bytearray(where.size)
     for number, entry, lengths in job["functions"]:
-        # Of this process: what waits for a busy machine is no endless loop.
+        # CPU time of this process: waiting on a busy machine is not an endless loop.
         signal.setitimer(signal.ITIMER_PROF, job["seconds"])
         wrong = None
         for length in lengths:

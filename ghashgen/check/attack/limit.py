@@ -1,4 +1,4 @@
-"""A time limit on what runs in the main thread of a process, also inside another one."""
+"""A time limit on code in the main thread of a process; limits may be nested."""
 
 import signal
 import threading
@@ -9,13 +9,15 @@ from types import FrameType
 from typing import NoReturn
 
 _AGAIN = 10
-"""Seconds until it is raised again, if whatever it met dropped it."""
+"""Seconds after which the error is raised again, in case something dropped it."""
 
 _SOON = 1e-6
 
 
 class OutOfTimeError(BaseException):
-    """The time is up. It is no Exception: nothing that catches faults of a task may catch it."""
+    """The time is up. This is not an Exception, so that handlers of a task's errors do not catch
+    it.
+    """
 
 
 class CutOffError(OutOfTimeError):
@@ -24,9 +26,9 @@ class CutOffError(OutOfTimeError):
 
 @contextmanager
 def limit(seconds: float, error: type[OutOfTimeError] = OutOfTimeError) -> Iterator[None]:
-    """Raise an error after so many seconds; a limit around this one that ends first raises its own.
+    """Raise `error` after this many seconds; `inf` sets no limit. An outer limit may end first.
 
-    Only a main thread can be stopped; `inf` sets no limit.
+    Only a main thread can be stopped.
 
     Raises:
         OutOfTimeError: the time is up.

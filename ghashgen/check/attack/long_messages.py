@@ -1,7 +1,7 @@
 """GHASH of every prefix of one long message, from tables of products with H.
 
-The products come from `ghashgen.algebra.field`, one for each bit of a block; the rest is sums, so
-that a few megabytes take a second.
+The products come from `ghashgen.algebra.field`, one for each bit of a block. Everything else is
+sums, so a few megabytes take a second.
 """
 
 import random
@@ -19,7 +19,7 @@ from ghashgen.algebra.field.ghash import multiply_blocks
 
 
 def products(h: bytes) -> tuple[tuple[int, ...], ...]:
-    """Return, for every byte of a block and every value of it, its product with H."""
+    """Return the product with H of each value of each byte of a block."""
     out = []
     for at in range(BLOCK_BYTES):
         bits = []
@@ -65,7 +65,7 @@ class Hashed:
         return value.to_bytes(BLOCK_BYTES, "big")
 
     def after_zeros(self, length: int) -> bytes:
-        """Return the state after `length` bytes of zeros: it times H^blocks."""
+        """Return the state after `length` zero bytes: state · H^blocks."""
         out, base, exponent = self.state, self.h, -(-length // BLOCK_BYTES)
         while exponent:
             if exponent & 1:

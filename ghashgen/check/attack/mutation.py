@@ -1,4 +1,4 @@
-"""A mutant of an object: one fault, or two, of a kind that is drawn at random."""
+"""Mutants of an object: one or two faults of random kinds."""
 
 import random
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from ghashgen.check.attack.elf import ObjectFile
 from ghashgen.check.attack.scratches import SCRATCHES
 
 KINDS = (*EDITS, *SCRATCHES)
-"""All kinds of fault, each as likely as another."""
+"""All kinds of fault, equally likely."""
 
 _TWICE = 0.15
-"""The share of mutants that have two faults, one of which may hide the other."""
+"""The share of mutants with two faults, of which one may hide the other."""
 
 _TRIES = 64
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed object; `change` says what was done to what."""
+    """A changed object; `change` describes the faults."""
 
     kinds: tuple[str, ...]
     change: str
@@ -26,7 +26,9 @@ class Mutant:
 
 
 def planted(data: bytes, kind: str, rng: random.Random) -> tuple[str, bytes] | None:
-    """Return an object with one fault of a kind, and what it is; None if it has no place for it."""
+    """Return a description and an object with one fault of a kind, or None if it has no place for
+    it.
+    """
     obj = ObjectFile(data)
     made = edited(obj, kind, rng) if kind in EDITS else SCRATCHES[kind](obj, rng)
     return None if made is None else (made[0], made[1].data)
@@ -41,7 +43,7 @@ def mutant(data: bytes, rng: random.Random) -> Mutant:
             try:
                 made = planted(now, kind, rng)
             except (ValueError, IndexError, KeyError, OverflowError):
-                continue  # the first fault left no object to plant a second one in
+                continue  # after the first fault, no place for a second one was left
             if made is not None:
                 kinds.append(kind)
                 changes.append(made[0])

@@ -1,8 +1,8 @@
-"""The calling conventions of the random programs: what surrounds a body, and a thunk that calls.
+"""The calling conventions of the random programs: code around a body, and a thunk that calls it.
 
-A body is written for one set of registers: the state in rdi, the table in rsi, the input in rdx,
-the length in rcx, values aside in FREE and in xmm0 to xmm15. A convention that passes or keeps
-others moves and saves them around it.
+A body assumes fixed registers: the state in rdi, the table in rsi, the input in rdx, the length in
+rcx, other values in FREE and in xmm0 to xmm15. For a convention that passes or keeps others, code
+around the body moves and saves them.
 """
 
 from collections.abc import Mapping
@@ -20,22 +20,22 @@ _ROOM = 96
 
 @dataclass(frozen=True)
 class Convention:
-    """One of the two, as a body needs it."""
+    """A calling convention, as a body needs it."""
 
     name: str
     arguments: tuple[str, ...]
     """Registers of state, table, input and length."""
     kept: tuple[str, ...]
-    """General registers that a function has to keep, rsp apart."""
+    """General registers that a function must keep, except rsp."""
     kept_vectors: tuple[int, ...] = ()
     home: int = 0
-    """Bytes above the return address that are the function's own."""
+    """Bytes above the return address that belong to the function."""
     enter: tuple[str, ...] = ()
     restores: tuple[str, ...] = ()
     leave: tuple[str, ...] = ()
-    """After `restores`, with rsp as `enter` left it."""
+    """Emitted after `restores`, with rsp as `enter` left it."""
     room: int = 0
-    """Bytes that a body has at rsp, where no red zone lies below it."""
+    """Bytes at rsp for the body, if there is no red zone."""
 
 
 SYSV = Convention("sysv", ("rdi", "rsi", "rdx", "rcx"), ("rbx", "rbp", "r12", "r13", "r14", "r15"))
@@ -56,7 +56,7 @@ WIN64 = Convention(
 )
 
 CONVENTIONS: Mapping[str, Convention] = {c.name: c for c in (SYSV, WIN64)}
-"""By the names that statements give them."""
+"""Conventions by the names that statements use."""
 
 _MARK = 0x5A17C3F00DFE1ED1
 _STACK, _TORN, _BACKWARDS, _VECTOR = (1 << k for k in range(16, 20))
@@ -71,7 +71,7 @@ def _thunk(convention: Convention) -> str:
     own = SYSV.kept
     mark = f"0x{_MARK:x}"
     free = [name for name in ("r8", "r9", "r10", "r11") if name not in c.arguments]
-    # In an order in which no argument is overwritten before it has been moved.
+    # In this order no argument is overwritten before it is moved.
     given = list(zip(c.arguments, ("rsi", "rdx", "rcx", "r8"), strict=True))
     moves = [f"mov {to}, {at}" for to, at in (given if c is SYSV else given[::-1])]
     lines = ["bits 64", "default rel", *(f"push {name}" for name in own)]
@@ -85,7 +85,7 @@ def _thunk(convention: Convention) -> str:
     lines += ["call rax", "xor eax, eax", "cmp rsp, [stack]", "je .there", "mov rsp, [stack]"]
     lines += [f"or eax, {_STACK}", ".there:"]
     for k, name in enumerate(c.kept):
-        # rcx is nobody's to keep.
+        # No function keeps rcx.
         lines += [f"mov rcx, 0x{_kept(k):x}", f"cmp {name}, rcx", f"je .k{k}"]
         lines += [f"or eax, {1 << k}", f".k{k}:"]
     for k, n in enumerate(c.kept_vectors):
@@ -103,7 +103,7 @@ def _thunk(convention: Convention) -> str:
 def thunk(convention: Convention) -> bytes:
     """Return machine code of uint64_t thunk(function, state, table, input, length), in System V.
 
-    It calls a function of a convention, and says which of the registers that the function has to
-    keep it did not: one bit each, then rsp, the caller's stack, the direction flag, and vectors.
+    It calls a function of a convention, and returns which registers the function wrongly changed:
+    one bit each, then rsp, the caller's stack, the direction flag, and vectors.
     """
     return assemble_text(find_nasm(), "thunk", _thunk(convention), "bin")

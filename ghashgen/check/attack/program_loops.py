@@ -1,4 +1,4 @@
-"""The loops of a random program: what absorbs blocks, how it counts, what it puts aside."""
+"""The loops of a random program: absorbing blocks, counting, keeping values aside."""
 
 import random
 
@@ -6,7 +6,7 @@ from ghashgen.check.attack.program_text import Text, part
 
 
 class Loops:
-    """Emits loops over blocks; `input` and `length` name the registers of what is left."""
+    """Emits loops over blocks; `input` and `length` name the registers of the remaining input."""
 
     def __init__(self, rng: random.Random, text: Text, kind: str) -> None:
         self.rng, self.t, self.kind = rng, text, kind
@@ -16,7 +16,7 @@ class Loops:
     # Values put aside.
 
     def aside(self) -> tuple[str, str]:
-        """Return instructions that put the accumulator aside and that bring it back."""
+        """Return instructions that put the accumulator aside and bring it back."""
         t, rng = self.t, self.rng
         slot = "[rsp]" if self.frame else t.below(24)
         places = ["vector", "stack", "state", "state"]
@@ -56,7 +56,7 @@ class Loops:
     # Blocks.
 
     def absorb(self, source: str = "xmm0", power: int = 1, first: bool = True) -> None:
-        """Add the block in xmm0, as it stands in memory, to the sums."""
+        """Add the block in xmm0, in memory order, to the sums."""
         t = self.t
         if source != "xmm0":
             t.emit(f"movdqu xmm0, {source}")
@@ -68,21 +68,21 @@ class Loops:
             t.emit("REDUCE", "movdqa xmm8, xmm0")
 
     def body(self, base: str, blocks: int) -> None:
-        """Absorb so many blocks from an address on, with one reduction."""
+        """Absorb `blocks` blocks from an address on, with one reduction."""
         for k in range(blocks):
             self.absorb(f"[{base} + {16 * k}]", blocks - k, k == 0)
 
     def turn(self, base: str, blocks: int) -> None:
-        """One turn's blocks, with the accumulator perhaps put aside in between."""
+        """Absorb one turn's blocks, perhaps with the accumulator put aside in between."""
         self.body(base, blocks)
         if self.rng.random() < 0.25:
             put, back = self.aside()
             self.t.emit(put, "pxor xmm8, xmm8", back)
 
     def loop(self, blocks: int) -> None:
-        """Absorb groups of blocks while there are as many; leave input and length behind them."""
+        """Absorb groups of blocks while enough are left; leave input and length behind them."""
         t, rng, step = self.t, self.rng, 16 * blocks
-        # Of the forms of the second list the prover understands few, so that they test little.
+        # The prover understands few of the second list, so those test little.
         forms = [self.back, self.first, self.top] * 6
         if len(t.free) >= 2:
             forms += [self.count, self.end, self.up, self.negative]
@@ -211,7 +211,7 @@ class Loops:
         self.rest(step)
 
     def ahead(self) -> None:
-        """Single blocks, each read a turn before it is absorbed."""
+        """Absorb single blocks, each read one turn ahead."""
         t, rng = self.t, self.rng
         out, head, last = t.label(), t.label(), t.label()
         wrong = rng.randrange(5)

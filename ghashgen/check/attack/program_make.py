@@ -1,8 +1,8 @@
-"""Random small programs that hash, or nearly: one simple `update`, rewritten at random.
+"""Small random programs that hash, or nearly: one simple `update`, rewritten at random.
 
-What is right to choose freely: the registers of the arguments, where values are put aside, how a
-loop counts, how a length is compared, how the last bytes are read. What may be wrong is one of
-KINDS. No program knows whether it is right: the prover is asked, and whatever it accepts is run.
+Some choices keep it right: the registers of the arguments, where values are put aside, how a loop
+counts, how a length is compared, how the last bytes are read. What may be wrong is one of KINDS.
+Nothing here knows whether a program is right: every program that the prover accepts is run.
 """
 
 import random
@@ -15,13 +15,14 @@ from ghashgen.check.attack.program_loops import Loops
 from ghashgen.check.attack.program_text import SAVED, Text, part
 
 KINDS = ("as it was", "count", "width", "condition", "flags", "trap", "kept", "ahead", "place")
-"""What is changed: nothing that could be wrong; an immediate; the width of arithmetic on a length;
-the condition of a jump; flags before a jump; a question about the length that leads out; input or
-the accumulator put aside before a loop and used after it; a block read ahead of its turn; where a
-value is put aside and how it comes back."""
+"""What is changed, in this order: nothing that could be wrong; an immediate; the width of
+arithmetic on a length; the condition of a jump; flags before a jump; a question about the length
+that leads out; input or accumulator put aside before a loop and used after it; a block read ahead
+of its turn; where a value is put aside and how it comes back.
+"""
 
 ODDS = {"count": 0.12, "width": 0.22, "condition": 0.25, "flags": 0.3, "place": 0.35}
-"""How likely a change is made at each place where it can be."""
+"""How likely a change is at each place where it applies."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,9 @@ class Program:
     blocks: int
     multiple: int
     kind: str
-    """Which kind of change it was made for."""
+    """The kind of change that it was made for."""
     changed: int
-    """How many changes were made."""
+    """The number of changes."""
     needs: frozenset[str]
     """CPU features, by the names of ghashgen.arch.x86_64.features."""
     convention: Convention = SYSV
@@ -66,7 +67,7 @@ class _Maker(Loops):
         for register in self.saved:
             t.emit(f"push {register}")
             t.free.append(register)
-        # The number of pushes does not matter: nothing is called, and nothing wants alignment.
+        # Any number of pushes will do: nothing is called, and nothing needs alignment.
         self.frame = 32 if rng.random() < 0.3 else 0
         if self.frame:
             t.emit(f"sub rsp, {self.frame}")
@@ -106,7 +107,7 @@ class _Maker(Loops):
     # What may lead astray.
 
     def trap(self) -> None:
-        """A question about the length whose one answer leads out."""
+        """Ask a question about the length, one answer to which leads out."""
         t, rng = self.t, self.rng
         trap = program_trap.make(rng, self.group)
         begin = t.label()
@@ -121,11 +122,11 @@ class _Maker(Loops):
         t.changed.append("trap")
 
     def keep(self) -> None:
-        """Put something aside for some lengths, and say what is done with it at the end."""
+        """Put something aside for some lengths, and choose how it is used at the end."""
         t, rng = self.t, self.rng
         flag = t.take()
         begin, after = t.label(), t.label()
-        # Among the lengths that are executed, so that it may be right for these.
+        # Among the executed lengths, so that it may be right for these.
         least = 16 * rng.randrange(2, 2 * self.blocks + 2)
         what = rng.choice(("block", "block", "block", "block", "accumulator", "table"))
         where = f"xmm{rng.randrange(9, 16)}" if rng.random() < 0.5 else t.below(72)
@@ -149,7 +150,7 @@ class _Maker(Loops):
         t.emit(f"movdqu {where}, xmm0", f"mov {part(flag, 32)}, 1")
         use = rng.random() < 0.75
         if what == "block":
-            # One block fewer goes through the loops.
+            # The loops get one block fewer.
             t.emit(f"sub {self.length}, 16")
         t.place(begin)
         if use:
@@ -241,7 +242,7 @@ WEIGHTS = {"as it was": 1, "count": 1, "width": 3, "condition": 1, "flags": 2, "
 
 
 def program(seed: int, number: int, abi: str = SYSV.name) -> Program:
-    """Return program `number` of a seed; the same, whatever was made before it."""
+    """Return program `number` of a seed; it does not depend on the programs made before."""
     rng = random.Random(f"programs {seed} {number}")
     kind = rng.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     return _Maker(rng, f"p{number}", kind, CONVENTIONS[abi]).make()

@@ -31,19 +31,19 @@ POWERS = 4
 SUBKEY = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")
 STATE = bytes(range(3, 19))
 SECONDS = 60
-"""How much CPU time all lengths of one program may take."""
+"""CPU time limit in seconds for all lengths of one program."""
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Which lengths an accepted program is run at."""
+    """The lengths at which an accepted program is run."""
 
     every: int
     """All lengths up to this one."""
     edges: int
-    """Around every power of two up to this one, with as many residues as a group has."""
+    """Lengths around every power of two up to this one, with all residues of a group."""
     zeros: tuple[int, ...] = ()
-    """Of messages of zeros, which need no memory of their own."""
+    """Lengths of messages of zeros, which need no memory of their own."""
 
 
 QUICK = Lengths(640, 1 << 16)
@@ -58,15 +58,15 @@ class Fate:
     program: Program
     refutation: Refutation | None
     wrong: str | None = None
-    """What was wrong of it when it was run."""
+    """What was wrong when it was run."""
     calls: int = 0
     lacking: str | None = None
-    """Why it was not run, if it was accepted and was not."""
+    """Why it was not run although it was accepted."""
 
 
 @cache
 def hashed(most: int) -> Hashed:
-    """Return the message that all programs are given."""
+    """Return the message that all programs get."""
     return Hashed(SUBKEY, STATE, "programs", most)
 
 
@@ -84,7 +84,7 @@ def chosen(lengths: Lengths, multiple: int) -> tuple[int, ...]:
 
 
 def statement(program: Program) -> KernelSpec:
-    """Return what is claimed of a program."""
+    """Return the statement about a program."""
     parameters = ("state", "table", "input", "length")
     function = FunctionSpec("update", program.name, parameters, program.multiple)
     cells = tuple(("B", k + 1) for k in range(POWERS))
@@ -116,7 +116,7 @@ def assembled(programs: Sequence[Program]) -> bytes:
 
 
 def judge(programs: Sequence[Program], features: frozenset[str], lengths: Lengths) -> list[Fate]:
-    """Return what becomes of each: asked of the prover, and run if it is accepted."""
+    """Ask the prover about each program, and run it if it is accepted."""
     obj = assembled(programs)
     image = load_image(obj)
     fates, accepted = [], []
@@ -137,7 +137,7 @@ def judge(programs: Sequence[Program], features: frozenset[str], lengths: Length
 
 
 def run(obj: bytes, programs: Sequence[Program], lengths: Lengths) -> dict[str, Fate]:
-    """Run programs of one convention on this CPU, in a process of their own, and compare."""
+    """Run programs of one convention on this CPU, in a separate process, and compare."""
     laid = load_object(obj)
     code = bytearray(max(s.address + len(s.content) for s in laid.segments) - IMAGE_BASE)
     for segment in laid.segments:
@@ -158,12 +158,16 @@ def run(obj: bytes, programs: Sequence[Program], lengths: Lengths) -> dict[str, 
                 out[program.name] = Fate(program, None, _words(wrong) if wrong else None, calls)
         todo = [(number, program) for number, program in todo if number not in done]
         if todo and ended is None:
-            raise GhashgenError("a child that ran programs said less than it did", "report this")
+            raise GhashgenError(
+                "the process that ran programs did not report all of them", "report this"
+            )
         if todo and ended is not None:
             number, length, text = ended
             left = [pair for pair in todo if pair[0] != number]
             if len(left) == len(todo):
-                raise GhashgenError(f"a child did not start: {text}", "report this")
+                raise GhashgenError(
+                    f"the process that runs programs did not start: {text}", "report this"
+                )
             program = dict(todo)[number]
             out[program.name] = Fate(program, None, f"{length} bytes: {text}")
             todo = left
@@ -205,7 +209,7 @@ def _job(
 def _child(
     job: dict[str, object],
 ) -> tuple[dict[int, tuple[str, str]], tuple[int, int, str] | None]:
-    """Return what the child said of each function, and where it ended if it did not finish."""
+    """Return the child's verdict on each function, and where it ended if it did not finish."""
     with tempfile.TemporaryFile() as mark:
         mark.write(struct.pack("<QQQ", 1 << 40, 0, 0))
         mark.flush()

@@ -1,7 +1,7 @@
-"""What the random programs are made of: macros of nasm, registers, and instructions with variants.
+"""The building blocks of random programs: nasm macros, registers, instructions with variants.
 
-A `Text` collects lines. Every method that emits something that a program needs chooses at random
-between ways that are all right, and now and then, if a kind of change is due, one that is not.
+A `Text` collects lines. A method that emits something needed picks at random among correct ways,
+and, if a kind of change is due, now and then a wrong one.
 """
 
 import random
@@ -55,15 +55,16 @@ section .text
     pxor        xmm5, xmm5
 %endmacro
 """
-"""Products and reduction, which no change touches: xmm1 reverses bytes, xmm2 folds, xmm8 is the
-accumulator, xmm0 and xmm3 to xmm7 are scratch."""
+"""Products and reduction, which no change touches. xmm1 reverses bytes, xmm2 folds, xmm8 is the
+accumulator, xmm0 and xmm3 to xmm7 are scratch.
+"""
 
 FOOT = "\nsection .note.GNU-stack noalloc noexec nowrite progbits\n"
 
 LEGACY = ("ax", "cx", "dx", "bx", "sp", "bp", "si", "di")
 
 FREE = ("rax", "r8", "r9", "r10", "r11")
-"""Registers that a function may use as it likes."""
+"""Registers that a function may use freely."""
 
 SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 
@@ -87,7 +88,7 @@ def part(register: str, bits: int) -> str:
 class Text:
     """The lines of one function, and what was changed in it.
 
-    `odds` gives for each kind of change how likely it is made where it can be.
+    `odds` says how likely each kind of change is where it applies.
     """
 
     def __init__(self, rng: random.Random, name: str, odds: dict[str, float]) -> None:
@@ -97,11 +98,12 @@ class Text:
         self.lines: list[str] = []
         self.changed: list[str] = []
         self.needs: set[str] = set()
-        """CPU features that it needs beside SSSE3 and PCLMULQDQ, by the names of
-        ghashgen.arch.x86_64.features."""
+        """CPU features needed besides SSSE3 and PCLMULQDQ, by the names of
+        ghashgen.arch.x86_64.features.
+        """
         self.free = list(FREE)
         self.aside = 0
-        """How many bytes lie between rsp and the end of what is put aside below the frame."""
+        """Bytes between rsp and the end of what is put aside below the frame."""
         self._labels = self._count()
 
     @staticmethod
@@ -112,7 +114,7 @@ class Text:
             number += 1
 
     def below(self, count: int) -> str:
-        """Return the place so many bytes below the frame: in the red zone, if there is one."""
+        """Return the place `count` bytes below the frame; in the red zone, if there is one."""
         return f"[rsp - {count}]" if not self.aside else f"[rsp + {self.aside - count}]"
 
     def emit(self, *lines: str) -> None:
@@ -128,18 +130,18 @@ class Text:
         self.lines.append(f"{label}:")
 
     def maybe(self, odds: float) -> bool:
-        """Return true with these odds."""
+        """Return true with this probability."""
         return self.rng.random() < odds
 
     def change(self, kind: str) -> bool:
-        """Return whether to make a change of this kind here, and take note of it."""
+        """Return whether to make a change of this kind here, and count it."""
         if not self.maybe(self.odds.get(kind, 0.0)):
             return False
         self.changed.append(kind)
         return True
 
     def take(self) -> str:
-        """Return a free register, which is free no longer."""
+        """Return a free register and mark it as used."""
         return self.free.pop(self.rng.randrange(len(self.free)))
 
     def give(self, register: str) -> None:
@@ -147,17 +149,17 @@ class Text:
         self.free.append(register)
 
     def amount(self, value: int) -> int:
-        """Return an immediate, or one that is a little off."""
+        """Return an immediate, perhaps a little off."""
         if not self.change("count"):
             return value
         return value + self.rng.choice((1, -1, 16, -16, 8, value, -value // 2))
 
     def width(self) -> int:
-        """Return the operand size of what is computed from a length."""
+        """Return the operand size for computing from a length."""
         return self.rng.choice((32, 32, 16, 8)) if self.change("width") else 64
 
     def add(self, register: str, value: int, narrow: bool = True) -> None:
-        """Add a number to a register; the flags are whatever they are."""
+        """Add a number to a register; flags may change."""
         value = self.amount(value)
         bits = self.width() if narrow else 64
         name = part(register, bits)
@@ -201,9 +203,9 @@ class Text:
         self.jump(condition, label)
 
     def jump(self, condition: str, label: str) -> None:
-        """Jump on a condition; what may stand between it and the flags stands there."""
+        """Jump on a condition, perhaps with other instructions between the flags and the jump."""
         if self.free and self.maybe(0.1):
-            # Leaves the flags alone.
+            # This leaves the flags alone.
             scratch = self.rng.choice(self.free)
             self.emit(self.rng.choice((f"mov {scratch}, rcx", f"lea {scratch}, [rsi + 8]")))
         if self.free and self.change("flags"):

@@ -1,7 +1,7 @@
 """A question about the length that leads out of a program, computed in any width.
 
-Numbers are worked out here, without the prover's rows, for some lengths: so a trap can be chosen
-that is never sprung at a length that the prover executes, and perhaps at greater ones.
+For some lengths the answer is computed here, without the prover's rows. So a trap can be chosen
+that never springs at a length that the prover executes, but perhaps at greater ones.
 """
 
 import random
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from ghashgen.check.attack.program_text import CONDITIONS, M64, part
 
 Flags = tuple[bool | None, bool | None, bool | None, bool | None]
-"""CF, ZF, SF, OF; None where the manual leaves it undefined."""
+"""CF, ZF, SF, OF; None if the manual leaves it undefined."""
 
 CHECKED = (*range(0, 1100, 16), *(1 << k for k in range(11, 62)), *(3 << k for k in range(10, 60)))
-"""Lengths at which a trap is worked out beside those that are executed."""
+"""Lengths at which a trap is computed, besides those that are executed."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _step(rng: random.Random, last: bool) -> Step:
 
 @dataclass(frozen=True)
 class Trap:
-    """Steps on a copy of the length, asked for the lengths from `low` on, below `high` if any."""
+    """Steps on a copy of the length, asked for lengths from `low` on, and below `high` if set."""
 
     steps: tuple[Step, ...]
     condition: str
@@ -150,7 +150,7 @@ class Trap:
     high: int | None
 
     def asked(self, length: int) -> bool:
-        """Return whether a length gets as far as the question."""
+        """Return whether a length reaches the question."""
         return self.low <= length and (self.high is None or length < self.high)
 
     def sprung(self, length: int) -> bool | None:
@@ -161,7 +161,7 @@ class Trap:
 
 
 def flags_of(steps: Iterable[Step], length: int) -> Flags:
-    """Return the flags after the steps; `holds` is asked of nothing that no step has set."""
+    """Return the flags after the steps; `holds` asks only about flags that a step has set."""
     flags: Flags = (None, None, None, None)
     for step in steps:
         length, flags = step.run(length, flags)
@@ -169,14 +169,14 @@ def flags_of(steps: Iterable[Step], length: int) -> Flags:
 
 
 def make(rng: random.Random, group: int) -> Trap:
-    """Return a trap, most often one that springs at every length that it is asked for, or at none.
+    """Return a trap, usually one that springs at every length that reaches it, or at none.
 
-    A question with two answers among the great lengths is refused whatever they are. One that a
-    prover may get wrong has one answer; it is asked behind the lengths that are executed, so that
-    nothing but the answer decides.
+    The prover refuses every question with two answers among the great lengths. It can get wrong one
+    with a single answer; that is asked behind the executed lengths, so that only the answer
+    decides.
     """
     behind = 2 * group + 32
-    # From two, three or four groups on a length is unknown to the induction, and only from there.
+    # Only from two, three or four groups on is a length unknown to the induction.
     low = rng.choice((0, group, behind, *[3 * group, 4 * group] * 3))
     bounds = (low + 16, low + 32, low + group)
     high = rng.choice([None, None, *(bound for bound in bounds if bound <= 4 * group)])

@@ -1,4 +1,4 @@
-"""Test cases for instruction rows: instances of a code, random states, and what the row makes."""
+"""Test cases for instruction rows: instances of a code, random states, and the row's result."""
 
 import random
 from collections.abc import Iterator
@@ -19,11 +19,12 @@ from ghashgen.check.attack.valued import ValuedTerms
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import MASK128, Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import M64, Pointer
+from ghashgen.verify.core.values import M64, RANGES, Arithmetic, Pointer
 from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
+from ghashgen.verify.x86_64.flags import CONDITIONS, Flags, of_difference
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access, Memory, Region
+from ghashgen.verify.x86_64.memory import Memory
+from ghashgen.verify.x86_64.regions import Access, Region
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
 
 K = OpCodeOperandKind
@@ -60,8 +61,9 @@ IMMEDIATES = {
 }  # fmt: skip
 
 UNTESTABLE = ("JMP", "CALL", "RET", "PUSH", "POP", "J", "LEAVEQ")
-"""Control flow and stack: tests/test_verify_control.py compares them, a few instructions at a
-time."""
+"""Control flow and stack. tests/test_verify_control.py compares them, a few instructions at a
+time.
+"""
 
 BUFFER, BUFFER_BYTES, START = "buffer", 256, 64
 
@@ -72,7 +74,7 @@ class State:
 
     gpr: tuple[int, ...]
     flags: tuple[int, int]
-    """Operands of a comparison that has set them."""
+    """Operands of the comparison that set them."""
     mask: tuple[int, ...]
     vec: tuple[tuple[int, ...], ...]
     memory: bytes
@@ -95,7 +97,7 @@ def edge(rng: random.Random, bits: int) -> int:
 
 
 def random_state(rng: random.Random) -> State:
-    """Return a state."""
+    """Return a random state."""
     small = rng.randrange(4) == 0
     return State(
         tuple(rng.randrange(70) if rng.randrange(3) == 0 else edge(rng, 64) for _ in range(16)),
@@ -110,7 +112,7 @@ def random_state(rng: random.Random) -> State:
 
 
 def general(rng: random.Random, first: int) -> int:
-    """Return a general register other than the stack pointer and rsi, without ah … bh."""
+    """Return a general register other than the stack pointer, rsi, and ah … bh."""
     numbers = [k for k in range(16) if k not in (4, 6)]
     number = rng.choice(numbers)
     if first == Register.AL and number >= 4:
@@ -119,7 +121,7 @@ def general(rng: random.Random, first: int) -> int:
 
 
 def instance(code: int, rng: random.Random, imm: int | None = None) -> Instruction | None:
-    """Return an instruction of this form with random operands, None if there is none to test."""
+    """Return an instruction of this form with random operands, or None if there is none to test."""
     name = code_name(code)
     if name.split("_")[0] in UNTESTABLE or name.startswith(("J", "RETN")):
         return None
@@ -136,7 +138,7 @@ def instance(code: int, rng: random.Random, imm: int | None = None) -> Instructi
             use_memory = True
             i.set_op_kind(at, OpKind.MEMORY)
             if kind == K.MEM and name.startswith("LEA"):
-                # No access: any base and index will do, so that the sum is a number.
+                # LEA makes no access: any base and index will do.
                 i.memory_base = _iced(general(rng, Register.RAX))
                 i.memory_index = _iced(general(rng, Register.RAX))
                 i.memory_index_scale = rng.choice((1, 2, 4, 8))
@@ -236,7 +238,7 @@ def machine_of(state: State, terms: Terms, symbolic: dict[int, str] | None = Non
     m = Machine(terms, memory, [*state.gpr], [*state.vec], [*state.mask])
     m.gpr[6] = Pointer(BUFFER, START)
     a, b = state.flags
-    m.flags = of_difference(a, b, 64, m.memory.inside)
+    m.flags = of_difference(RANGES, a, b, 64, m.memory.inside)
     for index, name in (symbolic or {}).items():
         m.vec[index] = tuple(terms.variable(f"{name}{k}") for k in range(4))
     return m
@@ -254,7 +256,7 @@ def number_of(m: Machine, lane: Lane) -> int:
     """Return the number that a lane is, once the S-box has values.
 
     Raises:
-        NotPolynomialError: it is none.
+        NotPolynomialError: it is not a number.
     """
     if isinstance(lane, int):
         return lane
@@ -262,11 +264,20 @@ def number_of(m: Machine, lane: Lane) -> int:
     return m.terms.value(lane, {})
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Flags of which a condition asks, without a machine."""
+
+    flags: Flags
+    facts: Arithmetic = RANGES
+    at: int = 0
+
+
 def initial_flags(state: State) -> int:
     """Return RFLAGS with the modelled bits set."""
     a, b = state.flags
-    flags = of_difference(a, b, 64, lambda pointer: False)
-    return 2 | sum(CONDITIONS[c](flags, 0) << bit for c, bit in FLAG_BITS.items())
+    asked = Asked(of_difference(RANGES, a, b, 64, lambda pointer: False))
+    return 2 | sum(CONDITIONS[c](asked) << bit for c, bit in FLAG_BITS.items())
 
 
 def differences(
@@ -280,10 +291,10 @@ def differences(
     at: int,
     width: int = 512,
 ) -> list[str]:
-    """Compare a machine with what the CPU made of the same state; `at` is rsi's address.
+    """Return how a machine differs from the CPU's result for the same state; `at` is rsi's address.
 
-    `before` and `memory` are the buffer before and after; `width` is the number of bits of a vector
-    register that the CPU was given and showed.
+    `before` and `memory` are the buffer before and after; `width` is the number of vector register
+    bits that were loaded and stored on the CPU.
     """
     wrong = []
     for k in range(16):
@@ -312,7 +323,7 @@ def differences(
         wrong.append("memory")
     for condition, bit in FLAG_BITS.items():
         try:
-            row = CONDITIONS[condition](m.flags, 0)
+            row = CONDITIONS[condition](m)
         except Refutation:
             continue
         if row != bool(flags >> bit & 1):

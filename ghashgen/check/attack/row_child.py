@@ -1,8 +1,8 @@
-"""Runs single instructions on this CPU: a program for a process of its own (it may crash).
+"""Runs single instructions on this CPU; a separate process, because they may crash it.
 
-Reads pickled cases (code bytes, registers, memory) on stdin, writes pickled results on stdout. The
-machine code around the instruction under test comes ready-made on the command line's file: it loads
-every register from the context page, falls through to the slot, and stores every register again.
+It reads pickled cases (code bytes, registers, memory) on stdin and writes pickled results on
+stdout. A file named on the command line has machine code to go around the tested instruction: it
+loads every register from the context page, falls through to the slot, and stores every register.
 """
 
 import ctypes
@@ -17,8 +17,9 @@ BUFFER, BUFFER_BYTES = 0x2000, 256
 BASE_REGISTER_AT = 6 * 8  # rsi in the order rax rcx rdx rbx rsp rbp rsi rdi r8 …
 
 MOVES = {"xmm": "movdqu", "ymm": "vmovdqu", "zmm": "vmovdqu64"}
-"""What loads and stores a vector register of each kind; which of them a CPU has, decides how much
-of its registers an instruction is given and compared in."""
+"""The instruction that loads and stores a vector register of each kind. The widest one that a CPU
+has decides how many bits of its registers are compared.
+"""
 
 _SOURCE = f"""
 bits 64
@@ -107,7 +108,7 @@ context:
 def source(vector: str) -> str:
     """Return the code around an instruction on a CPU whose widest registers are these.
 
-    What is not loaded, registers 16 to 31 and masks without zmm, keeps its place in the context.
+    Without zmm, registers 16 to 31 and masks are not loaded but keep their place in the context.
     """
     text = _SOURCE.replace("VECTORS", "32" if vector == "zmm" else "16")
     return text.replace("VECTOR", vector).replace("MOVE", MOVES[vector])

@@ -1,7 +1,7 @@
 """Runs single instructions on this CPU and compares registers, flags, masks and memory with a row.
 
-An instruction is run twice, in two states that differ in what the row was told is secret: what the
-row makes of variables must be right in both, and what it calls public must be the same in both.
+An instruction runs in two states that differ in what the row was told is secret. The row's result
+for variables must be right in both, and what it calls public must be the same in both.
 """
 
 import pickle
@@ -28,7 +28,7 @@ from ghashgen.verify.x86_64.rows.table import step_of
 
 FLAG_BITS = {"carry": 0, "zero": 6, "sign": 7, "overflow": 11}
 REST_BITS = (2, 4)
-"""PF and AF, of which a row says only whether a secret may be in them."""
+"""PF and AF. For these a row says only whether they may hold a secret."""
 
 CELLS = cases.BUFFER_BYTES // 16
 
@@ -42,16 +42,16 @@ class Case:
     states: tuple[cases.State, cases.State]
     general: frozenset[int] = frozenset()
     vectors: frozenset[tuple[int, int]] = frozenset()
-    """Register and lane."""
+    """(register, lane)."""
     masks: frozenset[int] = frozenset()
     cells: frozenset[int] = frozenset()
-    """Sixteen bytes of memory each."""
+    """Offsets of 16 bytes of memory."""
     flags: bool = False
 
 
 @dataclass(frozen=True)
 class After:
-    """What the CPU made of a state; `at` is the address that was in rsi."""
+    """The CPU's result for a state; `at` is the address that was in rsi."""
 
     gpr: list[int]
     flags: int
@@ -62,7 +62,7 @@ class After:
 
 
 def drawn(instruction: Instruction, data: bytes, rng: random.Random) -> Case:
-    """Return a case with unknown places drawn at random; both states agree in all others."""
+    """Return a case with random unknown places; both states agree in all others."""
     first, other = cases.random_state(rng), cases.random_state(rng)
     odds = rng.choice((0.0, 0.5, 0.5, 1.0))
 
@@ -91,7 +91,7 @@ def drawn(instruction: Instruction, data: bytes, rng: random.Random) -> Case:
 
 
 def values(case: Case, state: cases.State) -> dict[str, int]:
-    """Return what the variables of a case stand for in a state."""
+    """Return the values of a case's variables in a state."""
     out = {f"g{k}": state.gpr[k] for k in case.general}
     out |= {f"k{k}": state.mask[k] for k in case.masks}
     out |= {f"v{k}.{lane}": state.vec[k][lane] for k, lane in case.vectors}
@@ -101,7 +101,7 @@ def values(case: Case, state: cases.State) -> dict[str, int]:
 
 
 def row_result(case: Case) -> Machine:
-    """Return the machine after the row, unknown places being variables.
+    """Return the machine after the row, with variables in the unknown places.
 
     Raises:
         Refutation, UndecidedError: the row refuses.
@@ -130,17 +130,17 @@ def row_result(case: Case) -> Machine:
 
 @dataclass
 class _Judge:
-    """Compares one machine with what the CPU made of both states."""
+    """Compares one machine with the CPU's results for both states."""
 
     case: Case
     m: Machine
     after: tuple[After, After]
     wrong: list[str] = field(default_factory=list)
     meant: tuple[dict[str, int], ...] = ()
-    """What the variables stand for in each state."""
+    """The values of the variables in each state."""
 
     def value(self, where: str, row: object, got: tuple[int, int], bits: int = MASK128) -> None:
-        """Compare one value; `bits` are those that the CPU was given and showed."""
+        """Compare one value in `bits`, those that were loaded and stored on the CPU."""
         if isinstance(row, Pointer):
             assert isinstance(row.offset, int)
             expected = [after.at + row.offset - cases.START for after in self.after]
@@ -206,7 +206,7 @@ class _Judge:
 
 
 def compare(case: Case, m: Machine, after: tuple[After, After], width: int = 512) -> list[str]:
-    """Return how a machine differs from what the CPU made of a case."""
+    """Return how a machine differs from the CPU's results for a case."""
     return _Judge(case, m, after).all(width)
 
 
@@ -239,7 +239,9 @@ def on_cpu(todo: Sequence[tuple[bytes, cases.State]], vector: str) -> list[After
         )
     if done.returncode > 0:
         text = done.stderr.decode(errors="replace")[-200:]
-        raise GhashgenError(f"a child that runs instructions did not start: {text}", "report this")
+        raise GhashgenError(
+            f"the process that runs instructions did not start: {text}", "report this"
+        )
     if done.returncode:
         return None
     out = []

@@ -1,6 +1,6 @@
-"""Faults planted in an object's bytes: code, constants, relocations, symbols, headers.
+"""Plants faults in an object's bytes: code, constants, relocations, symbols, headers.
 
-Nothing keeps them from being no instruction, or another one than the file's author could write.
+The result may contain invalid instructions, or some that no assembler would write.
 """
 
 import random
@@ -12,7 +12,7 @@ from iced_x86 import Decoder, FlowControl, Mnemonic
 from ghashgen.check.attack.elf import CODE, CONSTANTS, Line, ObjectFile
 
 Scratch = Callable[[ObjectFile, random.Random], tuple[str, ObjectFile] | None]
-"""Another object, and what was done; None where it does not apply."""
+"""Returns a description and a changed object, or None if the change does not apply."""
 
 _RELA, _RELA_BYTES, _SYMBOL_BYTES = ".rela" + CODE, 24, 24
 _ADDEND_AT, _VALUE_AT = 16, 8
@@ -42,7 +42,7 @@ def _in(section: str, change: Callable[..., tuple[str, ObjectFile] | None]) -> S
 
 
 def _parts(obj: ObjectFile, line: Line) -> dict[str, range]:
-    """Return the bytes of an instruction by what they say, as offsets in the code."""
+    """Return the bytes of an instruction by meaning, as offsets in the code."""
     decoder = Decoder(64, obj.code[line.at :], ip=line.at)
     i = decoder.decode()
     fields = decoder.get_constant_offsets(i)
@@ -113,7 +113,7 @@ def _exchanged(obj: ObjectFile, rng: random.Random) -> tuple[str, ObjectFile] | 
 
 
 def _jumping(obj: ObjectFile, rng: random.Random) -> tuple[str, ObjectFile] | None:
-    """Let a jump go some bytes further, in the midst of instructions too."""
+    """Move the target of a jump by some bytes, perhaps into an instruction."""
     flows = (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH)
     jumps = [x for x in obj.lines if x.instruction.flow_control in flows and x.relocation is None]
     if not jumps:
@@ -160,7 +160,7 @@ def _relocation(obj: ObjectFile, rng: random.Random) -> tuple[str, ObjectFile] |
 
 
 def _symbol(obj: ObjectFile, rng: random.Random) -> tuple[str, ObjectFile] | None:
-    """Let a symbol begin at another instruction."""
+    """Make a symbol begin at another instruction."""
     place = obj.place(".symtab")
     if not place:
         return None

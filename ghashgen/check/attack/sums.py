@@ -1,4 +1,4 @@
-"""The values of the sums modulo 2^32 that forms are made of, where their variables have values."""
+"""Values of the sums modulo 2^32 in forms, given values of their variables."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from ghashgen.verify.core.words import LETTER, M32, PLACES, WORD_BITS, Words
 
 
 def with_sums(words: Words, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the values of variables, with those of the sums that are made of them."""
+    """Return the values of variables, and of the sums made from them."""
     known = dict(values)
-    # A base is made of earlier sums.
+    # A base may contain earlier sums.
     for number, (base, amount) in enumerate(words.sums):
         word = Form(WORD_BITS, base[0], dict(base[1]))
         group, place = divmod(number, PLACES)

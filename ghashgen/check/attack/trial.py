@@ -1,7 +1,7 @@
-"""Runs an object that the prover accepted, in processes of their own: it may crash, or never end.
+"""Runs an object that the prover accepted in separate processes: it may crash, or never end.
 
-On this CPU if it has what the code needs, else in the emulator; what is run, its family says
-(`Family.trials`).
+It runs on this CPU if that has the features, else in the emulator. Its family says which calls are
+made (`Family.trials`).
 """
 
 import importlib
@@ -29,20 +29,20 @@ from ghashgen.support.toolchain import find_cc
 
 @dataclass(frozen=True)
 class Ran:
-    """What running it showed."""
+    """The result of running it."""
 
     how: str
     calls: int
     wrong: str = ""
-    """The first call that was wrong, and how; empty if none was."""
+    """The first wrong call, and how it was wrong; or ""."""
     not_run: str = ""
-    """Why it was not run, the same words for all of a kind."""
+    """Why it was not run, in the same words for all of a kind."""
     why: str = ""
-    """More of that."""
+    """Details of `not_run`."""
 
 
 def run(data: bytes, original: Built[Point], folder: Path, seed: str, emulate: bool = False) -> Ran:
-    """Run an object that claims to be what another one is; `emulate` asks for the emulator.
+    """Run an object that claims to be another one; `emulate` asks for the emulator.
 
     Raises:
         GhashgenError: there is no emulator here, or no C compiler.
@@ -71,7 +71,7 @@ def _run(built: Built[Point], folder: Path, rng: random.Random, emulate: bool) -
         emulate = emulate or not all(present[name] for name in needs)
         with ExitStack() as stack:
             emulator = stack.enter_context(Emulator())
-            # That there is none is no fault of the object's: asked before it is run.
+            # Ask first: a missing emulator is no fault of the object.
             emulator.features()
             free: Queue[Emulator] = Queue()
             free.put(emulator)
@@ -90,7 +90,7 @@ def _tried(found: Accepted[Point]) -> Ran:
             if wrong:
                 return Ran(found.runner.how, calls, wrong)
     except GhashgenError as stopped:
-        # It faulted, did not return, or took the harness down with it.
+        # It faulted, did not return, or crashed the harness.
         return Ran(found.runner.how, calls, str(stopped))
     return Ran(found.runner.how, calls)
 

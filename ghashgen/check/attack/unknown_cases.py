@@ -1,13 +1,13 @@
-"""Instructions on unknown lengths, and the same on each number that the unknown may be.
+"""Compares instructions on unknown lengths with the same instructions on each possible number.
 
-An unknown takes every value of its range in turn, and the same row runs on that number: what it
-makes of the unknown must be right for each, in every register and condition, or be refused. What
-rows make of numbers, the part `rows` compares with the CPU.
+An unknown takes every value of its range in turn, and the same row runs on that number. The row's
+result for the unknown must be right for each value, in every register and condition, or be a
+refusal. The part `rows` compares rows on numbers with the CPU.
 """
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,6 +21,8 @@ from ghashgen.verify.core.term import Lane, Term, parts_first
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import (
     M64,
+    RANGES,
+    UNKNOWN,
     Affine,
     Number,
     Pointer,
@@ -30,14 +32,15 @@ from ghashgen.verify.core.values import (
 )
 from ghashgen.verify.x86_64 import flags as flags_module
 from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flags import CONDITIONS, Flags
+from ghashgen.verify.x86_64.flags import CONDITIONS, Condition
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access, Memory, Region
+from ghashgen.verify.x86_64.memory import Memory
+from ghashgen.verify.x86_64.regions import Access, Region
 from ghashgen.verify.x86_64.rows.table import code_name, step_of
 
 WIDTHS = (8, 16, 32, 64)
 RAX, RCX, RDX, RSI = 0, 1, 2, 6
-# At run time iced's registers are integers; its stubs have a type that does not exist.
+# At run time iced's registers are integers; its stubs declare a type that does not exist.
 FIRST: dict[int, Any] = {8: Register.AL, 16: Register.AX, 32: Register.EAX, 64: Register.RAX}
 
 TWO = ("ADD", "SUB", "CMP", "AND", "OR", "XOR", "TEST")
@@ -75,7 +78,7 @@ def width(code: int) -> int:
 
 
 def edge(rng: random.Random, bits: int) -> int:
-    """Return a number near a bound of the width, or any."""
+    """Return a number, often near a bound of the width."""
     near = rng.choice((0, 1 << bits - 1, 1 << bits, (1 << bits) - 64))
     pick = near + rng.randrange(-9, 10) if rng.randrange(3) else rng.getrandbits(bits)
     return pick & (1 << bits) - 1
@@ -93,7 +96,7 @@ def unknown(rng: random.Random, bits: int) -> Affine:
 
 
 def operand(rng: random.Random, bits: int, u: Affine) -> Number:
-    """Return a second operand: a number, or something of the same unknown."""
+    """Return a second operand: a number, or an expression of the same unknown."""
     if rng.randrange(2):
         return edge(rng, bits)
     shift = rng.choice((0, 1, -1, 16, -16, edge(rng, bits)))
@@ -173,7 +176,7 @@ def codes() -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Case:
-    """A form on an unknown: the instruction, the registers, what was compared before it."""
+    """A form on an unknown: the instruction, the registers, the comparison before it."""
 
     code: int
     instruction: Instruction
@@ -205,12 +208,12 @@ def machine(gpr: dict[int, Value], before: tuple[int, int]) -> Machine:
         [(0, 0, 0, 0)] * 32,
         [0] * 8,
     )
-    m.flags = flags_module.of_difference(*before, 64, m.memory.inside)
+    m.flags = flags_module.of_difference(RANGES, *before, 64, m.memory.inside)
     return m
 
 
 def at(value: Value, u: int) -> Value:
-    """Return a value where its unknown is u."""
+    """Return a value for unknown = u."""
     if isinstance(value, Affine):
         return value.at(u)
     if isinstance(value, Pointer) and isinstance(value.offset, Affine):
@@ -218,10 +221,13 @@ def at(value: Value, u: int) -> Value:
     return value
 
 
-def is_said(terms: Terms, value: Value, u: int, number: Value) -> bool:
-    """Return whether a value is this number where its unknown is u, as far as anything is said."""
+def is_said(terms: Terms, value: Value, exact: Callable[[Value], Value], number: Value) -> bool:
+    """Return whether a value is this number, as far as anything is said.
+
+    `exact` puts numbers in the place of unknowns.
+    """
     if not isinstance(value, Term):
-        return at(value, u) == number
+        return exact(value) == number
     assert isinstance(number, int)
     said: Lane = value
     if value.op == BESIDE:
@@ -230,24 +236,25 @@ def is_said(terms: Terms, value: Value, u: int, number: Value) -> bool:
         said, number = as_lane(known), number & ~rest.mask
     if isinstance(said, int) or said.op == "opaque":
         return said == number or not isinstance(said, int)
-    numbers = {
-        f"{NUMBER_LETTER}{part.serial}": part.args[0].at(u)
-        for part in parts_first(said, ())
-        if isinstance(part.args[0], Affine)
-    }
+    numbers: dict[str, int] = {}
+    for part in parts_first(said, ()):
+        if isinstance(part.args[0], UNKNOWN):
+            one = exact(part.args[0])
+            assert isinstance(one, int)
+            numbers[f"{NUMBER_LETTER}{part.serial}"] = one
     return evaluate(terms.form(said), numbers) == number
 
 
-def condition(flags: Flags, name: str) -> bool | None:
+def condition(m: Condition, name: str) -> bool | None:
     """Return a condition, None if it is refused."""
     try:
-        return CONDITIONS[name](flags, 0)
+        return CONDITIONS[name](m)
     except (Refutation, UndecidedError):
         return None
 
 
 def differences(case: Case, seen: Counter[str]) -> list[str]:
-    """Return where the row on unknowns says what is not so for one of their values."""
+    """Return where the row's result for the unknown is wrong for one of its values."""
     i, gpr, before = case.instruction, case.gpr, case.before
     step = step_of(i)
     low, high = next((v.low, v.high) for v in gpr.values() if isinstance(v, Affine))
@@ -267,11 +274,11 @@ def differences(case: Case, seen: Counter[str]) -> list[str]:
         f"{i} at {u}: register {k} is {symbolic.gpr[k]!r}, not {m.gpr[k]!r}"
         for u, m in concrete
         for k in range(16)
-        if not is_said(symbolic.terms, symbolic.gpr[k], u, m.gpr[k])
+        if not is_said(symbolic.terms, symbolic.gpr[k], lambda v: at(v, u), m.gpr[k])  # noqa: B023
     ]
     for name in CONDITIONS:
-        said = condition(symbolic.flags, name)
-        truth = {condition(m.flags, name) for _, m in concrete}
+        said = condition(symbolic, name)
+        truth = {condition(m, name) for _, m in concrete}
         if said is None:
             seen[
                 "open although all agree" if len(truth) == 1 and None not in truth else "open"

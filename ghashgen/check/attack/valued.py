@@ -1,4 +1,4 @@
-"""A pool of terms whose opaque functions have values after all, so that a CPU can be asked."""
+"""A pool of terms whose opaque functions have values, so that rows can be compared with a CPU."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,10 @@ LETTER = "S"
 
 
 class ValuedTerms(Terms):
-    """A pool for rows: table entries are zero, the S-box is that of FIPS 197 when a form is asked.
+    """A pool for rows: table entries are zero, and the S-box is FIPS 197's when a form is
+    evaluated.
 
-    No variable of others may begin with `LETTER`.
+    No other variable's name may begin with `LETTER`.
     """
 
     def __init__(self) -> None:
@@ -24,7 +25,7 @@ class ValuedTerms(Terms):
         super().__init__(lambda name, number: Form(8 * BYTES), kinds=(self.boxes.kind,))
 
     def value(self, lane: Lane, values: Mapping[str, int]) -> int:
-        """Return the value of a lane, every variable in it having one.
+        """Return the value of a lane whose variables all have one.
 
         Raises:
             NotPolynomialError: it is opaque, or of degree above 2.
@@ -34,9 +35,9 @@ class ValuedTerms(Terms):
 
 
 def box_values(boxes: Bytewise, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the values of variables, with those of the S-box's results."""
+    """Return the values of variables, including the S-box's results."""
     known = dict(values)
-    # What goes into one is made of earlier ones.
+    # Inputs come from earlier ones.
     for (constant, rows), number in boxes.numbers.items():
         name = f"{boxes.letter}{number // BYTES}"
         byte = evaluate(Form(8, constant, dict(rows)), known)

@@ -1,4 +1,4 @@
-"""Asks the prover about an object, as `ghashgen prove-object` does, within a time."""
+"""Asks the prover about an object, as `ghashgen prove-object` does, with a time limit."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,13 +10,13 @@ from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.prove import prove_object
 
 SECONDS = 120
-"""More than any kernel's proof takes."""
+"""Longer than any kernel's proof takes."""
 
 ACCEPTED, OBJECT = "", "object"
 
 
 class Grouped(Statement, Protocol):
-    """A statement about a kernel whose loop takes some blocks a turn."""
+    """A statement about a kernel whose loop takes `blocks` blocks in a turn."""
 
     @property
     def blocks(self) -> int: ...  # noqa: D102
@@ -24,12 +24,12 @@ class Grouped(Statement, Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the prover says of an object."""
+    """The prover's verdict on an object."""
 
     refused: str = ACCEPTED
-    """The category of the refutation; "object" if it was refused when it was read."""
+    """The category of the refutation; "object" if reading it failed."""
     stopped: str = ""
-    """The exception that ended the prover, which should have said one of these."""
+    """The unexpected exception that ended the prover."""
     late: bool = False
     """No verdict came in time."""
 
@@ -45,13 +45,13 @@ def telling_lengths(blocks: int) -> list[int]:
 def verdict(
     data: bytes, spec: Grouped, seconds: float = SECONDS, *, suspected: bool = True
 ) -> Verdict:
-    """Return what the prover says of an object's bytes: all of its functions, all lengths.
+    """Return the prover's verdict on an object's bytes: all functions, all lengths.
 
-    One that is `suspected` to be wrong is asked about at a few telling lengths first.
+    If it is `suspected` to be wrong, a few telling lengths are tried first.
     """
     try:
         with limit(seconds):
-            # Most mutants are refuted at a few telling lengths; what is not, is proved whole.
+            # Most mutants are refuted at a few telling lengths; the others are proved completely.
             few = [telling_lengths(spec.blocks)] if suspected else []
             for lengths in (*few, None):
                 refutation = prove_object(data, spec, lengths).refutation
@@ -63,6 +63,6 @@ def verdict(
         return Verdict(late=True)
     except GhashgenError:
         return Verdict(OBJECT)
-    except Exception as error:  # whatever it is, a stranger's object caused it
+    except Exception as error:  # any exception here was caused by a stranger's object
         return Verdict(stopped=f"{type(error).__name__}: {error}")
     return Verdict()

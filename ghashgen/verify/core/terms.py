@@ -8,11 +8,8 @@ term holds wherever it occurs again. The exact polynomials of a term
 kinds of its own, functions that nobody looks into (`Terms.apply`).
 
 A value that is no such term (a bitwise AND of two unknowns, a caller's leftover, data from before a
-cut) is opaque: it remembers its reason, whatever is computed from it is opaque too, and it equals
-nothing.
-
-What a term depends on is part of it, and is the union of what its parts depend on: no operation can
-make a secret public. Only a constant is free of what it was computed from.
+cut) is opaque: it has a reason, whatever is computed from it is opaque too, and it equals nothing.
+A term depends on what its parts depend on: no operation makes a secret public.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,7 +39,7 @@ from ghashgen.verify.core.term import (
     rank,
     same_value,
 )
-from ghashgen.verify.core.values import Affine, UndecidedError
+from ghashgen.verify.core.values import RANGES, UNKNOWN, Arithmetic, UndecidedError
 from ghashgen.verify.core.words import Words
 
 
@@ -50,8 +47,8 @@ class Terms:
     """The pool in which equal terms are one object, and the operations on lanes.
 
     `entry_form(name, number)` gives the polynomials of a table entry, as a family defines it.
-    `lower(term)` may lower the degree of a factor by naming a value in it, and says whether it did.
-    `kinds` are those of a family, beside `KINDS`.
+    `lower(term)` may lower a factor's degree by naming a value in it, and says whether it did;
+    `kinds` are a family's.
 
     Raises:
         ValueError: two kinds have one name.
@@ -81,8 +78,12 @@ class Terms:
         self.at = 0
         """Address of the instruction being executed."""
         self.settle: Callable[[Term], Lane] = lambda term: term
-        """Called with a value that depends on a partial block (RAW) and enters the hash: a sum with
-        a state, a product. It may return an equal value under a name."""
+        """Called with what depends on a partial block (RAW) and enters a sum with a state or a
+        product: it may return an equal value under a name."""
+        self.factors: Callable[[Lane, Lane], tuple[Lane, Lane]] = lambda a, b: (a, b)
+        """Likewise with the factors of a product."""
+        self.name: Callable[[Lane], Lane] = lambda lane: lane
+        """Likewise with what enters a family's function, or an addition of words."""
 
     def _make(self, op: str, args: tuple[object, ...], mask: int, deps: int = 0) -> Term:
         """Return the one term of this definition; it depends on its parts and on `deps`."""
@@ -100,7 +101,7 @@ class Terms:
         return term
 
     def clear(self) -> None:
-        """Forget every term and form."""
+        """Forget every term."""
         for term in self._pool.values():
             term.form = None
         self._pool.clear()
@@ -116,18 +117,18 @@ class Terms:
         return self._make("var", (name,), MASK128, deps | SECRET)
 
     def is_variable(self, name: str) -> bool:
-        """Return whether a name in a form is that of a variable, not of an entry's bits."""
+        """Return whether a name in a form is a variable's, not that of an entry's bits."""
         return name in self._names
 
-    def number(self, value: Affine) -> Term:
+    def number(self, value: UNKNOWN, facts: Arithmetic = RANGES) -> Term:
         """Return the bits of a public number with an unknown: equal numbers have the same.
 
         Nothing else is known of them. They count as data, so that no cut keeps them.
         """
-        if value.least < 0 or value.greatest >> 64:
+        if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
-        mask = (1 << value.greatest.bit_length()) - 1
-        return self._make("number", (value,), mask, DATA | SECRET)
+        mask = (1 << facts.width(value)) - 1
+        return self._make("number", (value, mask), mask, DATA | SECRET)
 
     def entry(self, name: str, number: int) -> Term:
         """Return a table entry by name and number."""
@@ -146,10 +147,7 @@ class Terms:
         return self._opaque(reason, self.at, (1 << bits) - 1, 0)
 
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
-        """Return a value that was computed of the sources in a way that is not followed.
-
-        It depends on what they depend on; on secrets, if none of them is a term.
-        """
+        """Return a value computed of the sources, and as secret; secret if none is a term."""
         return self._opaque(reason, self.at, mask, deps_of(*sources) or SECRET)
 
     def _opaque(self, reason: str, at: int, mask: int, deps: int) -> Term:
@@ -251,6 +249,7 @@ class Terms:
     def clmul(self, a: Lane, half_a: int, b: Lane, half_b: int) -> Lane:
         """Return the carry-less product of one 64-bit half of each."""
         a, b = self._settled(a), self._settled(b)
+        a, b = self.factors(a, b)
         first, second = mask_of(a) >> 64 * half_a & MASK64, mask_of(b) >> 64 * half_b & MASK64
         if not first or not second:
             return 0
@@ -270,7 +269,7 @@ class Terms:
 
         It is opaque where the family has no such kind, or where a part is opaque.
         """
-        lanes = [self.plain(self._settled(lane)) for lane in parts]
+        lanes = [self.plain(self.name(self._settled(lane))) for lane in parts]
         spoiled = self._spoiled(name, MASK128, *lanes)
         if spoiled is not None:
             return spoiled
@@ -332,7 +331,7 @@ class Terms:
         spoiled = self._spoiled("an addition", MASK128, a, b)
         if spoiled is not None:
             return spoiled
-        lanes = [self.plain(a), self.plain(b)]
+        lanes = [self.plain(self.name(a)), self.plain(self.name(b))]
         if any(isinstance(lane, Term) and lane.op != "linear" for lane in lanes):
             return self.opaque("an addition modulo 2^32 to what is no linear value", a, b)
         form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)

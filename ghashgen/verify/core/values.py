@@ -12,6 +12,7 @@ refused with `UndecidedError`: `reduced` is the only way back from an integer to
 
 from dataclasses import dataclass
 from itertools import permutations
+from typing import Any, Protocol
 
 from ghashgen.verify.core.term import Term
 
@@ -68,6 +69,21 @@ class Affine:
         return self.scale * u + self.offset
 
 
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """c + sum of k·u: `k` has the coefficients, none of them 0, in the order of the names."""
+
+    c: int
+    k: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        text = "".join(f"{n:+}*{u}" if n != 1 else f"+{u}" for u, n in self.k)
+        return (text + (f"{self.c:+}" if self.c or not text else "")).removeprefix("+")
+
+
+UNKNOWN = Affine | Linear
+"""A number that is not known."""
+
 Number = int | Affine
 
 
@@ -76,10 +92,10 @@ class Pointer:
     """The start of a region plus an offset in bytes (negative below its start), modulo 2^64."""
 
     region: str
-    offset: Number
+    offset: int | UNKNOWN
 
 
-Value = int | Affine | Pointer | Term
+Value = int | Affine | Linear | Pointer | Term
 
 
 def fits(value: object, bits: int) -> bool:
@@ -205,6 +221,11 @@ def _amount(b: Number) -> Number:
     return b if value is None else value
 
 
+def _offset(a: Pointer) -> Number:
+    assert not isinstance(a.offset, Linear)
+    return a.offset
+
+
 def add(a: Value, b: Value, bits: int = 64) -> Value | None:
     """Return a + b modulo 2^bits, or None if no row says what it is."""
     if isinstance(a, int | Affine) and isinstance(b, int | Affine):
@@ -212,7 +233,7 @@ def add(a: Value, b: Value, bits: int = 64) -> Value | None:
     if isinstance(b, Pointer):
         a, b = b, a
     if isinstance(a, Pointer) and isinstance(b, int | Affine) and bits == 64:
-        return Pointer(a.region, combined(a.offset, _amount(b), 1))
+        return Pointer(a.region, combined(_offset(a), _amount(b), 1))
     return None
 
 
@@ -222,9 +243,9 @@ def subtract(a: Value, b: Value, bits: int = 64) -> Value | None:
         return reduced(combined(a, b, -1), bits)
     if isinstance(a, Pointer) and bits == 64:
         if isinstance(b, Pointer) and a.region == b.region:
-            return reduced(combined(a.offset, b.offset, -1), 64)
+            return reduced(combined(_offset(a), _offset(b), -1), 64)
         if isinstance(b, int | Affine):
-            return Pointer(a.region, combined(a.offset, _amount(b), -1))
+            return Pointer(a.region, combined(_offset(a), _amount(b), -1))
     return None
 
 
@@ -250,3 +271,64 @@ def mask_number(a: Affine, mask: int, bits: int = 64) -> Number:
     if cut & cut - 1 == 0 and a.scale % cut == 0:
         return a.plus(-(a.offset % cut))
     raise UndecidedError("a mask of a length with an unknown")
+
+
+class Arithmetic(Protocol):
+    """What rows ask of numbers that are not known: `Facts` answers (`core.linear`), or `Ranges`."""
+
+    def add(self, a: Value, b: Value, bits: int = 64) -> Value | None: ...  # noqa: D102
+    def subtract(self, a: Value, b: Value, bits: int = 64) -> Value | None: ...  # noqa: D102
+    def sum(self, a: Any, b: Any, sign: int) -> Any: ...  # noqa: D102
+    def times(self, a: Any, k: int) -> Any: ...  # noqa: D102
+    def below(self, a: Any, bound: int) -> bool | None: ...  # noqa: D102
+    def equals(self, a: Any, value: int) -> bool | None: ...  # noqa: D102
+    def bit(self, a: Any, k: int) -> bool | None: ...  # noqa: D102
+    def as_signed(self, a: Any, bits: int) -> Any: ...  # noqa: D102
+    def reduced(self, a: Any, bits: int) -> Any: ...  # noqa: D102
+    def shift_left(self, a: Any, count: int, bits: int = 64) -> Any: ...  # noqa: D102
+    def shift_right(self, a: Any, count: int) -> Any: ...  # noqa: D102
+    def mask_number(self, a: Any, mask: int, bits: int = 64) -> Any: ...  # noqa: D102
+    def low_bits(self, a: Any, count: int) -> int | None: ...  # noqa: D102
+    def known(self, a: Any) -> int: ...  # noqa: D102
+    def width(self, a: Any) -> int: ...  # noqa: D102
+    def fits(self, a: Any, bits: int) -> bool: ...  # noqa: D102
+
+
+class Ranges:
+    """The arithmetic of numbers with one unknown, each of which carries the unknown's range."""
+
+    add = staticmethod(add)
+    subtract = staticmethod(subtract)
+    sum = staticmethod(combined)
+    times = staticmethod(times)
+    below = staticmethod(below)
+    equals = staticmethod(equals)
+    bit = staticmethod(bit)
+    as_signed = staticmethod(as_signed)
+    reduced = staticmethod(reduced)
+    shift_left = staticmethod(shift_left)
+    shift_right = staticmethod(shift_right)
+    mask_number = staticmethod(mask_number)
+    fits = staticmethod(fits)
+
+    @staticmethod
+    def width(a: Affine) -> int:
+        """Return how many bits a number of 64 bits may have."""
+        return a.greatest.bit_length()
+
+    @staticmethod
+    def known(a: Affine) -> int:
+        """Return a number that has to be known.
+
+        Raises:
+            UndecidedError: it depends on the unknown.
+        """
+        raise UndecidedError("a count that depends on an unknown length")
+
+    @staticmethod
+    def low_bits(a: Affine, count: int) -> int | None:
+        """Return the lowest bits of a, None if they depend on the unknown."""
+        return None if a.scale % (1 << count) else a.offset & (1 << count) - 1
+
+
+RANGES = Ranges()

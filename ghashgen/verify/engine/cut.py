@@ -16,13 +16,14 @@ from collections.abc import Callable, Container, Iterable, Mapping
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import DATA, OPAQUE, RAW, Lane, Term, secret
-from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_number
+from ghashgen.verify.core.values import Affine, Linear, Number, Pointer, Value, shift_number
 from ghashgen.verify.engine.family import Buffer, E, Entry, Kept, Meaning
 from ghashgen.verify.engine.keeping import NUMBERS, Place, kept, kind_of
 from ghashgen.verify.x86_64.flags import forgotten
 from ghashgen.verify.x86_64.flow import FLAGS, MASK, VECTOR, Flow
 from ghashgen.verify.x86_64.machine import RSP, Machine
-from ghashgen.verify.x86_64.memory import STACK, Access
+from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.x86_64.regions import Access
 
 CELL_BYTES = 16
 
@@ -161,6 +162,7 @@ def move_pointers(m: Machine, names: Container[str], amount: int) -> None:
 
     def moved(value: Value) -> Value:
         if isinstance(value, Pointer) and value.region in names:
+            assert not isinstance(value.offset, Linear)
             return Pointer(value.region, shift_number(value.offset, -amount))
         return value
 

@@ -12,7 +12,8 @@ from ghashgen.verify.engine.family import Cell, Count, E, Function, Meaning, Num
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.machine import END, RSP, Machine, entry_machine
-from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK, Access, Memory, Region
+from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK, Memory
+from ghashgen.verify.x86_64.regions import Access, Region
 
 
 class Content(Generic[E]):

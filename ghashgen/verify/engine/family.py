@@ -26,7 +26,7 @@ from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Number, Value
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.engine.plans import Shown

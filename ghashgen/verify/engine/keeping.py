@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from ghashgen.verify.core.term import Lane, Term, of_table
-from ghashgen.verify.core.values import Affine, Pointer, Value
+from ghashgen.verify.core.values import Affine, Linear, Pointer, Value
 from ghashgen.verify.x86_64.memory import is_return_address
 
 
@@ -64,6 +64,8 @@ def kind_of(value: Value) -> Kind:
             return Kind.CONSTANT
         case Affine():
             return Kind.OTHER if value.sum is not None else Kind.LENGTH
+        case Linear():
+            raise AssertionError("a number of the other checker")
         case Pointer():
             # What is known of two unknowns is said of what they were at the entry.
             several = isinstance(value.offset, Affine) and value.offset.sum is not None

@@ -3,7 +3,7 @@
 import copy
 from dataclasses import replace
 
-from ghashgen.verify.core.values import Affine, Number, Pointer, Value
+from ghashgen.verify.core.values import UNKNOWN, Affine, Linear, Number, Pointer, Value
 from ghashgen.verify.engine.cut import with_numbers
 from ghashgen.verify.engine.entry import Content, floor_of
 from ghashgen.verify.engine.family import E
@@ -23,7 +23,8 @@ def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
         assert isinstance(found, int | Affine | Pointer)
         return found
 
-    def as_number(value: Number) -> Number:
+    def as_number(value: int | UNKNOWN) -> Number:
+        assert not isinstance(value, Linear)
         found = changed(value)
         assert isinstance(found, int | Affine)
         return found

@@ -24,7 +24,7 @@ from ghashgen.verify.engine.cut import CELL_BYTES
 from ghashgen.verify.engine.family import Buffer, E, Meaning
 from ghashgen.verify.x86_64.flow import MASK, VECTOR, Flow, register_number
 from ghashgen.verify.x86_64.machine import RSP, Machine
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 LEAST = 3
 """Instructions that a stretch has at least: looking up costs as much as executing two."""

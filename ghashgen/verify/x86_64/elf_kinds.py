@@ -24,7 +24,7 @@ EXCLUDE = 0x80000000
 
 ADDRESS_TABLE = 0x6FFF4C03
 """SHT_LLVM_ADDRSIG, where Clang says which symbols must keep addresses of their own. The proof
-no address; a linker may let equal functions be one, which then has the same bytes."""
+needs no address; a linker may let equal functions be one, which then has the same bytes."""
 
 FLAG_NAMES = {
     WRITE: "WRITE", ALLOC: "ALLOC", EXEC: "EXECINSTR", MERGE: "MERGE", STRINGS: "STRINGS",

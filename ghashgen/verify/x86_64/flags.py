@@ -9,24 +9,20 @@ what it was.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from ghashgen.verify.core.kinds import EQUAL
+from ghashgen.verify.core.linear import Fork, compared, equal_or_not
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, SECRET, Lane, Term, deps_of, parts_of
 from ghashgen.verify.core.values import (
-    Affine,
-    Number,
+    UNKNOWN,
+    Arithmetic,
+    Linear,
     Pointer,
     UndecidedError,
     Value,
-    as_signed,
-    below,
-    bit,
-    combined,
-    equals,
     signed,
-    times,
 )
 from ghashgen.verify.x86_64.elf import SECTION
 
@@ -49,6 +45,10 @@ class Open:
     secret: bool = False
     value: Term | None = None
     """Of ZF: what it says of, whether it is 0."""
+    below: Linear | None = None
+    """The number that is negative exactly if the flag is set, of a comparison not decided."""
+    zero: Linear | None = None
+    """The number that is 0 exactly if the flag is set."""
 
 
 class SecretCondition(Refutation):
@@ -78,8 +78,10 @@ class Flags:
     sign: Flag
     overflow: Flag
     rest: Open = UNDEFINED
-    at_most: bool | None = None
-    """CF or ZF, where that is known though neither may be: a <= b of a comparison."""
+    at_most: Flag | None = None
+    """CF or ZF, where it says more than they do: a <= b of a comparison."""
+    less: Flag | None = None
+    """SF other than OF, likewise: a < b of a comparison of signed numbers."""
 
     def each(self) -> tuple[Flag, ...]:
         """Return all of them."""
@@ -126,14 +128,41 @@ def _decided(answer: bool | None) -> Flag:
     return Open(Why.UNDECIDED) if answer is None else answer
 
 
-def _outside(number: Number | None, low: int, high: int) -> Flag:
+def _below(facts: Arithmetic, number: int | UNKNOWN, bound: int) -> Flag:
+    """Return whether a number is below a bound."""
+    answer = facts.below(number, bound)
+    if answer is None and isinstance(number, Linear):
+        return Open(Why.UNDECIDED, below=Linear(number.c - bound, number.k))
+    return _decided(answer)
+
+
+def _equals(facts: Arithmetic, number: int | UNKNOWN, value: int) -> Flag:
+    answer = facts.equals(number, value)
+    if answer is None and isinstance(number, Linear):
+        return Open(Why.UNDECIDED, zero=Linear(number.c - value, number.k))
+    return _decided(answer)
+
+
+def _negative(facts: Arithmetic, number: int | UNKNOWN, bits: int) -> Flag:
+    """Return the sign of a number, of which the lowest bits are looked at."""
+    half = 1 << bits - 1
+    if facts.below(number, -half) is False and facts.below(number, half):
+        return _below(facts, number, 0)
+    if facts.below(number, 0) is False and facts.below(number, 2 * half):
+        return _below(facts, facts.sum(half - 1, number, -1), 0)
+    return _decided(facts.bit(number, bits - 1))
+
+
+def _outside(facts: Arithmetic, number: int | UNKNOWN | None, low: int, high: int) -> Flag:
     """Return whether a number is not in [low, high); None: the number is not known."""
     if number is None:
         return Open(Why.UNDECIDED)
-    under, inside = below(number, low), below(number, high)
+    under, inside = facts.below(number, low), facts.below(number, high)
     if under or inside is False:
         return True
-    return False if under is False and inside else Open(Why.UNDECIDED)
+    if under is False:
+        return _below(facts, facts.sum(high - 1, number, -1), 0)
+    return _below(facts, number, low) if inside else Open(Why.UNDECIDED)
 
 
 ADDRESS = Open(Why.ADDRESS)
@@ -145,25 +174,27 @@ def _unplaced(*values: Value) -> Flags:
     return alike(_open(*values) or (Open(Why.SECTION) if sections else ADDRESS))
 
 
-def of_sum(a: Value, b: Value, bits: int) -> Flags:
+def of_sum(facts: Arithmetic, a: Value, b: Value, bits: int) -> Flags:
     """Return the flags of a + b, operands of `bits` bits (SDM vol. 2A, ADD)."""
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return _unplaced(a, b)
-    return _of_total(a, b, bits, 1)
+    return _of_total(facts, a, b, bits, 1)
 
 
-def of_difference(a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]) -> Flags:
+def of_difference(
+    facts: Arithmetic, a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]
+) -> Flags:
     """Return the flags of a - b, operands of `bits` bits (SDM vol. 2B, SUB and CMP).
 
     `inside` says whether an address certainly lies in its buffer, or just behind it: addresses
     that do compare as their offsets do, others may have wrapped around.
     """
     if isinstance(a, Pointer) or isinstance(b, Pointer):
-        return _of_addresses(a, b, inside)
-    return _of_total(a, b, bits, -1)
+        return _of_addresses(facts, a, b, inside)
+    return _of_total(facts, a, b, bits, -1)
 
 
-def _of_total(a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags:
+def _of_total(facts: Arithmetic, a: Value, b: Value, bits: int, sign: int) -> Flags:
     """Return the flags of a + sign·b: CF says that it leaves the unsigned range, OF the signed."""
     if isinstance(a, Term) or isinstance(b, Term):
         every = _open(a, b)
@@ -176,53 +207,60 @@ def _of_total(a: Number | Term, b: Number | Term, bits: int, sign: int) -> Flags
             return replace(alike(every), zero=replace(every, value=difference))
         return alike(every)
     try:
-        total = combined(a, b, sign)
-        first, second = as_signed(a, bits), as_signed(b, bits)
-        both = None if first is None or second is None else combined(first, second, sign)
+        total = facts.sum(a, b, sign)
+        first, second = facts.as_signed(a, bits), facts.as_signed(b, bits)
+        both = None if first is None or second is None else facts.sum(first, second, sign)
     except UndecidedError:
         return alike(Open(Why.UNDECIDED))
-    zeros = equals(total, 0), equals(total, 1 << bits)
-    zero = True if True in zeros else None if None in zeros else False
+    zeros = _equals(facts, total, 0), _equals(facts, total, 1 << bits)
+    zero: Flag = True
+    if True not in zeros:
+        # Either is open, or neither is; of both nothing is said.
+        zero = zeros[0] if zeros[1] is False else zeros[1] if zeros[0] is False else _decided(None)
     half = 1 << bits - 1
     return Flags(
-        _outside(total, 0, 1 << bits),
-        _decided(zero),
-        _decided(bit(total, bits - 1)),
-        _outside(both, -half, half),
-        at_most=below(total, 1) if sign < 0 else None,
+        _outside(facts, total, 0, 1 << bits),
+        zero,
+        _negative(facts, total, bits),
+        _outside(facts, both, -half, half),
+        at_most=_below(facts, total, 1) if sign < 0 else None,
+        less=_below(facts, both, 0) if sign < 0 and both is not None else None,
     )
 
 
-def _of_addresses(a: Value, b: Value, inside: Callable[[Pointer], bool]) -> Flags:
+def _of_addresses(
+    facts: Arithmetic, a: Value, b: Value, inside: Callable[[Pointer], bool]
+) -> Flags:
     if not (isinstance(a, Pointer) and isinstance(b, Pointer) and a.region == b.region):
         return _unplaced(a, b)
     if a.region.startswith(SECTION):
         return _unplaced(a)
     try:
-        difference = combined(a.offset, b.offset, -1)
+        difference = facts.sum(a.offset, b.offset, -1)
     except UndecidedError:
         return alike(Open(Why.UNDECIDED))
     ordered = inside(a) and inside(b)
-    near = below(difference, 1 << 64) and below(difference, 1 - (1 << 64)) is False
+    near = facts.below(difference, 1 << 64) and facts.below(difference, 1 - (1 << 64)) is False
     return Flags(
-        _decided(below(difference, 0)) if ordered else ADDRESS,
-        _decided(equals(difference, 0)) if near else ADDRESS,
-        _decided(bit(difference, 63)),
+        _below(facts, difference, 0) if ordered else ADDRESS,
+        _equals(facts, difference, 0) if near else ADDRESS,
+        _decided(facts.bit(difference, 63)),
         ADDRESS,
+        at_most=_below(facts, difference, 1) if ordered else None,
     )
 
 
-def of_product(a: Value, b: Value, bits: int) -> Flags:
+def of_product(facts: Arithmetic, a: Value, b: Value, bits: int) -> Flags:
     """Return the flags of a·b in `bits` bits (SDM vol. 2A, IMUL): CF and OF say that it is wider.
 
     ZF and SF are undefined, as AF and PF are.
     """
     rest = undefined(a, b)
-    product: Number | None = None
-    if isinstance(a, int | Affine) and isinstance(b, int):
-        first = as_signed(a, bits)
-        product = None if first is None else times(first, signed(b, bits))
-    wider = _open(a, b) or _outside(product, -1 << bits - 1, 1 << bits - 1)
+    product: int | UNKNOWN | None = None
+    if isinstance(a, int | UNKNOWN) and isinstance(b, int):
+        first = facts.as_signed(a, bits)
+        product = None if first is None else facts.times(first, signed(b, bits))
+    wider = _open(a, b) or _outside(facts, product, -1 << bits - 1, 1 << bits - 1)
     return Flags(wider, rest, rest, wider, rest)
 
 
@@ -245,7 +283,9 @@ def _zero(lanes: Sequence[Lane]) -> Flag:
     return replace(entered, value=open_lanes[0] if len(open_lanes) == 1 else None)
 
 
-def of_result(result: Value, bits: int, carry: Flag, overflow: Flag, *operands: Value) -> Flags:
+def of_result(
+    facts: Arithmetic, result: Value, bits: int, carry: Flag, overflow: Flag, *operands: Value
+) -> Flags:
     """Return ZF and SF by a result of `bits` bits, with these CF and OF.
 
     AF and PF depend on the operands too, for all that is known of them.
@@ -258,9 +298,8 @@ def of_result(result: Value, bits: int, carry: Flag, overflow: Flag, *operands: 
     if isinstance(result, Pointer):
         where = _unplaced(result)
         return Flags(carry, where.zero, where.sign, overflow, rest)
-    return Flags(
-        carry, _decided(equals(result, 0)), _decided(bit(result, bits - 1)), overflow, rest
-    )
+    zero, sign_bit = _equals(facts, result, 0), _negative(facts, result, bits)
+    return Flags(carry, zero, sign_bit, overflow, rest)
 
 
 def undefined(*values: Value) -> Open:
@@ -269,15 +308,24 @@ def undefined(*values: Value) -> Open:
     return Open(Why.UNDEFINED, entered is not None and entered.secret)
 
 
-def read(flag: Flag, at: int) -> bool:
+def read(flag: Flag, facts: Arithmetic, at: int) -> bool:
     """Return a flag that a condition asks for.
 
     Raises:
         Refutation: it depends on a secret, or is no known bit.
-        UndecidedError: it depends on the unknown.
+        UndecidedError: it depends on unknowns; a Fork if it is known how.
     """
     if isinstance(flag, bool):
         return flag
+    if flag.below is not None:
+        # More may be known by now than where the flag was set.
+        if (answer := facts.below(flag.below, 0)) is None:
+            raise Fork(flag.why, compared(flag.below))
+        return answer
+    if flag.zero is not None:
+        if (answer := facts.equals(flag.zero, 0)) is None:
+            raise Fork(flag.why, equal_or_not(flag.zero))
+        return answer
     if flag.secret:
         raise SecretCondition(flag.value, at)
     match flag.why:
@@ -288,31 +336,51 @@ def read(flag: Flag, at: int) -> bool:
     raise unsupported(flag.why, at)
 
 
-Test = Callable[[Flags, int], bool]
+Test = Callable[["Condition"], bool]
 
 
-def _less(f: Flags, at: int) -> bool:
-    return read(f.sign, at) != read(f.overflow, at)
+class Condition(Protocol):
+    """What a condition asks: a machine."""
+
+    @property
+    def flags(self) -> Flags: ...  # noqa: D102
+    @property
+    def facts(self) -> Arithmetic: ...  # noqa: D102
+    @property
+    def at(self) -> int: ...  # noqa: D102
 
 
-def _at_most(f: Flags, at: int) -> bool:
-    if f.at_most is not None:
-        return f.at_most
-    return read(f.carry, at) or read(f.zero, at)
+def _read(name: str) -> Test:
+    return lambda m: read(getattr(m.flags, name), m.facts, m.at)
+
+
+_carry, _zero_flag, _sign, _overflow = map(_read, ("carry", "zero", "sign", "overflow"))
+
+
+def _less(m: Condition) -> bool:
+    if m.flags.less is not None:
+        return read(m.flags.less, m.facts, m.at)
+    return _sign(m) != _overflow(m)
+
+
+def _at_most(m: Condition) -> bool:
+    if m.flags.at_most is not None:
+        return read(m.flags.at_most, m.facts, m.at)
+    return _carry(m) or _zero_flag(m)
 
 
 def _opposite(test: Test) -> Test:
-    return lambda f, at: not test(f, at)
+    return lambda m: not test(m)
 
 
 PAIRS: tuple[tuple[str, str, Test], ...] = (
-    ("o", "no", lambda f, at: read(f.overflow, at)),
-    ("b", "ae", lambda f, at: read(f.carry, at)),
-    ("e", "ne", lambda f, at: read(f.zero, at)),
+    ("o", "no", _overflow),
+    ("b", "ae", _carry),
+    ("e", "ne", _zero_flag),
     ("be", "a", _at_most),
-    ("s", "ns", lambda f, at: read(f.sign, at)),
+    ("s", "ns", _sign),
     ("l", "ge", _less),
-    ("le", "g", lambda f, at: read(f.zero, at) or _less(f, at)),
+    ("le", "g", lambda m: _zero_flag(m) or _less(m)),
 )
 """Intel SDM vol. 1, appendix B, table B-1: conditions by their suffix, each with the one that its
 lowest bit negates (parity is not modelled)."""

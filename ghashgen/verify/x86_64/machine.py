@@ -13,7 +13,7 @@ from iced_x86 import Code, Formatter, FormatterSyntax, Instruction, Register, Re
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Value, fits
+from ghashgen.verify.core.values import Arithmetic, Value
 from ghashgen.verify.x86_64.flags import ENTRY, Flags
 from ghashgen.verify.x86_64.memory import Memory
 
@@ -43,6 +43,8 @@ class Registers(list[V]):
     def __init__(self, values: Iterable[V], valid: Callable[[V], bool]) -> None:
         super().__init__(values)
         self._valid = valid
+        self.writes = 0
+        """How often one has been written."""
         for index, value in enumerate(values):
             self[index] = value
 
@@ -54,15 +56,8 @@ class Registers(list[V]):
         """
         if not self._valid(value):
             raise unsupported(f"a row that writes more than its register holds: {value!r}")
+        self.writes += 1
         super().__setitem__(index, value)
-
-
-def _general(value: Value) -> bool:
-    return fits(value, 64)
-
-
-def _mask(value: Value) -> bool:
-    return isinstance(value, int | Term) and fits(value, 64)
 
 
 def _vector(lanes: tuple[Lane, ...]) -> bool:
@@ -88,14 +83,27 @@ class Machine:
     ) -> None:
         self.terms = terms
         self.memory = memory
-        self.gpr: Final = Registers(list(gpr), _general)
+        self.gpr: Final = Registers(list(gpr), lambda value: self.facts.fits(value, 64))
         self.vec: Final = Registers(list(vec), _vector)
-        self.mask: Final = Registers(list(mask), _mask)
+        self.mask: Final = Registers(list(mask), self._mask)
         self.flags: Flags = ENTRY
         self.upper_dirty = False
         """Whether bits above 127 of registers 0..15 may be in use (SDM vol. 1, 14.9)."""
         self.red_zone = 0
         """Bytes below the stack pointer that the ABI lets a leaf function use."""
+
+    @property
+    def at(self) -> int:
+        """The address of the instruction that is being executed."""
+        return self.terms.at
+
+    @property
+    def facts(self) -> Arithmetic:
+        """What is known of the unknowns in its numbers."""
+        return self.memory.facts
+
+    def _mask(self, value: Value) -> bool:
+        return isinstance(value, int | Term) and self.facts.fits(value, 64)
 
 
 def entry_machine(terms: Terms, memory: Memory) -> Machine:

@@ -8,28 +8,32 @@ Distinct regions do not overlap: that is the caller's part of the contract.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum
 
+from ghashgen.verify.core.linear import Facts, Fork
+from ghashgen.verify.core.numbers import combined, parts, replaced, whole
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import (
     M64,
+    RANGES,
+    UNKNOWN,
     Affine,
-    Number,
+    Arithmetic,
+    Linear,
     Pointer,
     UndecidedError,
     Value,
-    below,
-    combined,
-    fits,
 )
 from ghashgen.verify.x86_64.elf import SECTION, Image
 from ghashgen.verify.x86_64.elf_kinds import Kind
+from ghashgen.verify.x86_64.regions import ONCE, UNREADABLE, Access, Region
 
 STACK, RETURN_BYTES = "stack", 8
 """The stack's region; offset 0 is the entry's stack pointer, where the return address stands."""
+
+BASE = 80
+"""Bits of a place's number; above them stands the number of its part with unknowns."""
 
 RELEASED = "what was below the stack pointer"
 
@@ -40,42 +44,6 @@ RETURN_ADDRESS = "a return address"
 def is_return_address(value: Value) -> bool:
     """Return whether a value is what a CALL pushed."""
     return isinstance(value, Term) and value.op == "opaque" and value.args[0] == RETURN_ADDRESS
-
-
-Cell = Callable[[int], Lane | None]
-"""The initial content of the 16 bytes at 16·index of a region, None where nothing is there."""
-
-
-class Access(Enum):
-    """What a function may do with a buffer."""
-
-    READ = "read"
-    UPDATE = "read and written"
-    WRITE = "written; read where it has been"
-    OUTPUT = "each byte gets one value; read where it has been written"
-    REPLACE = "read; each byte gets one value, and is read as that from then on"
-
-
-UNREADABLE = (Access.WRITE, Access.OUTPUT)
-"""Of these, nothing can be read that has not been written."""
-
-ONCE = (Access.OUTPUT, Access.REPLACE)
-"""Of these, a byte that has been written may be written again only as it is: overlapping stores."""
-
-
-@dataclass
-class Region:
-    """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
-
-    name: str
-    low: int
-    size: Number
-    access: Access
-    cell: Cell
-    align: int = 1
-    residue: int = 0
-    unresolved: Mapping[int, str] = field(default_factory=dict)
-    """Bytes that only a linker knows, and why."""
 
 
 class Memory:
@@ -101,6 +69,12 @@ class Memory:
         """Bytes of the stack by which it grows, if it must be touched in order, else 0."""
         self.touched = 0
         """The lowest offset of the stack that was accessed, if `page` is not 0."""
+        self.facts: Arithmetic = RANGES
+        """What is known of the unknowns in numbers."""
+        self.bases: list[tuple[tuple[str, int], ...]] = [()]
+        """The unknown parts of offsets at which something has been accessed (`key`)."""
+        self.stores = 0
+        """How many stores there have been."""
 
     def _refute(self, what: str, at: int) -> Refutation:
         return Refutation(Category.MEMORY, what, at=at)
@@ -121,7 +95,7 @@ class Memory:
                 why = "the caller left in a register" if known else f"is {address.args[0]}"
                 raise self._refute(f"{kind} an address that {why}", at)
             raise Refutation(Category.CONSTANT_TIME, "an address depends on a secret", at=at)
-        if isinstance(address, Affine):
+        if isinstance(address, UNKNOWN):
             raise self._refute(f"{kind} an address that is a length", at)
         region = self.regions.get(address.region)
         if region is None:
@@ -130,6 +104,10 @@ class Memory:
                 raise self._refute(f"{kind} {what}", at)
             raise self._refute(f"{kind} {address.region}", at)
         offset = address.offset
+        if isinstance(self.facts, Facts) and not (
+            isinstance(offset, int) and isinstance(region.size, int)
+        ):
+            return self._locate_far(region, offset, size, align, store)
         if not isinstance(offset, int):
             raise UndecidedError(f"{kind} {region.name} at an offset with an unknown")
         if offset < region.low:
@@ -141,6 +119,7 @@ class Memory:
             if offset < self.floor():
                 raise self._refute(f"{kind} the stack below what may be used", at)
             self._touch(offset, size, store)
+        assert isinstance(region.size, int | Affine)
         limit = region.size if isinstance(region.size, int) else region.size.least
         if offset + size > limit:
             if isinstance(region.size, Affine) and offset + size <= region.size.greatest:
@@ -156,6 +135,92 @@ class Memory:
                 raise unsupported(f"a constant that is {why}", at)
         self._check_align(region, offset, align, kind)
         return region.name, offset
+
+    def _locate_far(
+        self, region: Region, offset: object, size: int, align: int, store: bool
+    ) -> tuple[str, int]:
+        """Check an access where the offset, or the region's size, has unknowns."""
+        facts, at = self.facts, self.terms.at
+        assert isinstance(facts, Facts)
+        assert isinstance(offset, int | Linear)
+        assert isinstance(region.size, int | Linear)
+        if isinstance(offset, Linear):
+            facts.near(offset)
+            if isinstance(region.size, int):
+                raise UndecidedError(f"{region.name} at an offset with an unknown")
+        kind = "store to" if store else "load from"
+        after = combined(combined(region.size, offset, -1), size, -1)
+        if not facts.shows(combined(offset, region.low, -1)) or not facts.shows(after):
+            what = f"{kind} {size} bytes of {region.name} at {offset}, not known to be in it"
+            raise self._refute(what, at)
+        if store and region.access is Access.READ:
+            raise self._refute(f"store to {region.name}, which is read-only", at)
+        if (
+            store
+            and region.done is not None
+            and not facts.shows(combined(offset, whole(region.done), -1))
+        ):
+            raise self._refute(f"store to {region.name} before {region.done}, which is done", at)
+        c, k = parts(offset)
+        if any(n % align for _, n in k):
+            raise self._refute(f"{kind} {region.name} at a place of unknown alignment", at)
+        self._check_align(region, c, align, kind)
+        key = self.key(offset)
+        self._require_apart(region.name, offset, size)
+        return region.name, key
+
+    def key(self, at: "int | Linear") -> int:
+        """Return the number by which a place is known: places that differ by c have c between them.
+
+        Raises:
+            Fork: where in its 16 bytes it lies depends on the unknowns.
+        """
+        c, k = parts(at)
+        if abs(c) >> BASE - 1:
+            raise unsupported("a place so far away that its number is another's", self.terms.at)
+        if not k:
+            return c
+        assert isinstance(self.facts, Facts)
+        assert isinstance(at, Linear)
+        if any(n % 16 for _, n in at.k):
+            raise Fork("a place within 16 bytes", self.facts.residues(at, 16))
+        if k not in self.bases:
+            self.bases.append(k)
+        return c + (self.bases.index(k) << BASE)
+
+    def place(self, key: int) -> "int | Linear":
+        """Return the place that a number stands for."""
+        number = key + (1 << BASE - 1) >> BASE
+        c, k = key - (number << BASE), self.bases[number]
+        return Linear(c, k) if k else c
+
+    def _require_apart(self, name: str, offset: "int | Linear", size: int) -> None:
+        """Refuse an access that may meet what was written at a place of which no more is known."""
+        facts, (_, k) = self.facts, parts(offset)
+        assert isinstance(facts, Facts)
+        ends: dict[tuple[tuple[str, int], ...], tuple[int, int]] = {}
+        for key in self.written[name]:
+            c, base = parts(self.place(key))
+            if base != k:
+                low, high = ends.get(base, (c, c))
+                ends[base] = min(low, c), max(high, c)
+        for base, (low, high) in ends.items():
+            first = Linear(low, base) if base else low
+            before = combined(combined(first, offset, -1), size, -1)
+            after = combined(combined(offset, first, -1), high - low + 1, -1)
+            if not facts.shows(before) and not facts.shows(after):
+                raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
+
+    def renamed(self, values: "Mapping[str, int | Linear]") -> None:
+        """Put numbers in the place of unknowns, in all places."""
+        assert isinstance(self.facts, Facts)
+        written = {
+            name: [(replaced(self.place(key), values), what) for key, what in cells.items()]
+            for name, cells in self.written.items()
+        }
+        self.bases = [()]
+        for name, cells in written.items():
+            self.written[name] = {self.key(place): what for place, what in cells}
 
     def _touch(self, offset: int, size: int, store: bool) -> None:
         """Check that an access to the stack leaves return addresses alone; note how far it went."""
@@ -216,6 +281,12 @@ class Memory:
     def _cell(self, name: str, offset: int) -> Lane:
         """Return the 16 bytes of a region, as it was at first, that this one is among."""
         region = self.regions[name]
+        if region.content is not None:
+            lane = region.content(self, self.place(offset - offset % 16))
+            if lane is None:
+                what = f"load from {name}, of which nothing is there"
+                raise self._refute(what, self.terms.at)
+            return lane
         found = None if region.access in UNREADABLE else region.cell(offset // 16)
         if found is None:
             raise self._refute(
@@ -226,7 +297,7 @@ class Memory:
     def _compose(self, pieces: list[tuple[Value, int]], size: int) -> Value:
         value = pieces[0][0]
         if all(v is value and i == k for k, (v, i) in enumerate(pieces)):
-            if isinstance(value, Pointer | Affine):
+            if isinstance(value, Pointer | UNKNOWN):
                 if size == 8:
                     return value
                 raise unsupported("part of a pointer or a length loaded", self.terms.at)
@@ -237,7 +308,7 @@ class Memory:
             if is_return_address(v):
                 # Of a call that is over: the slot still holds it.
                 raise self._read_return()
-            if isinstance(v, Pointer | Affine):
+            if isinstance(v, Pointer | UNKNOWN):
                 raise unsupported("bytes of a pointer or a length loaded", self.terms.at)
             _, sources = groups.setdefault(id(v), (v, [-1] * 16))
             sources[k] = i
@@ -254,10 +325,11 @@ class Memory:
             Refutation: the access is not allowed, or the value may be wider.
         """
         name, offset = self.locate(address, size, align, store=True)
-        if not fits(value, 8 * size):
+        if not self.facts.fits(value, 8 * size):
             raise unsupported(f"a row that stores more than {size} bytes hold: {value!r}")
         if self.regions[name].access in ONCE:
             self._require_same(name, offset, value, size)
+        self.stores += 1
         written = self.written[name]
         for k in range(size):
             written[offset + k] = (value, k)
@@ -305,13 +377,14 @@ class Memory:
         if region is None:
             return False
         try:
-            beyond = combined(pointer.offset, region.size, -1)
+            beyond = self.facts.sum(pointer.offset, region.size, -1)
         except UndecidedError:
             return False
-        return below(pointer.offset, region.low) is False and below(beyond, 1) is True
+        inside = self.facts.below(pointer.offset, region.low) is False
+        return inside and self.facts.below(beyond, 1) is True
 
 
-def mask_pointer(region: Region, offset: Number, mask: int) -> Number:
+def mask_pointer(region: Region, offset: int | UNKNOWN, mask: int) -> int:
     """Return the offset of (start + offset) AND mask, for a mask that rounds down.
 
     Raises:

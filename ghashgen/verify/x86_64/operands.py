@@ -11,7 +11,7 @@ from iced_x86 import EncodingKind, Instruction, MemorySizeExt, OpKind, Register
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import MASK128, Lane, Term, secret
-from ghashgen.verify.core.values import M64, Affine, Pointer, Value, add, reduced, shift_left
+from ghashgen.verify.core.values import M64, UNKNOWN, Pointer, Value
 from ghashgen.verify.x86_64.machine import Machine, gpr_index, mask_index, vector_index
 
 Read = Callable[[Machine], Value]
@@ -40,18 +40,21 @@ def as_lane(value: Value, at: int) -> Lane:
 
 def to_vector(m: Machine, value: Value) -> Lane:
     """Return what a general register gives to a vector register, a number with an unknown too."""
-    return m.terms.number(value) if isinstance(value, Affine) else as_lane(value, m.terms.at)
+    if isinstance(value, UNKNOWN):
+        return m.terms.number(value, m.facts)
+    return as_lane(value, m.terms.at)
 
 
-def scale_value(value: Value, factor: int, at: int) -> Value:
+def scale_value(m: Machine, value: Value, factor: int) -> Value:
     """Return value·factor for a factor of 1, 2, 4 or 8."""
     if factor == 1:
         return value
     if isinstance(value, int):
         return value * factor & M64
-    if isinstance(value, Affine):
-        return shift_left(value, factor.bit_length() - 1)
-    raise unsupported("a scaled pointer or secret", at)
+    if isinstance(value, UNKNOWN):
+        shifted: Value = m.facts.shift_left(value, factor.bit_length() - 1)
+        return shifted
+    raise unsupported("a scaled pointer or secret", m.terms.at)
 
 
 def _address_register(register: int) -> int | None:
@@ -75,7 +78,7 @@ def address(i: Instruction) -> Read:
         if base is not None:
             total = _sum(m, m.gpr[base], total)
         if index is not None:
-            total = _sum(m, total, scale_value(m.gpr[index], scale, m.terms.at))
+            total = _sum(m, total, scale_value(m, m.gpr[index], scale))
         return total
 
     if index is not None or base is None:
@@ -94,7 +97,7 @@ def _sum(m: Machine, a: Value, b: Value) -> Value:
         if isinstance(value, Term):
             # Memory.locate says whether that is a secret or a caller's leftover.
             return value
-    out = add(a, b)
+    out = m.facts.add(a, b)
     if out is None:
         raise unsupported("an address from two pointers", m.terms.at)
     return out
@@ -246,7 +249,8 @@ def narrow(m: Machine, value: Value, bits: int) -> Value:
         if bits == 64:
             return value
         raise unsupported("the low bits of an address", m.terms.at)
-    return reduced(value, bits)
+    reduced: Value = m.facts.reduced(value, bits)
+    return reduced
 
 
 def write_gpr(i: Instruction, op: int, bits: int) -> Write:
@@ -273,7 +277,7 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
             m.gpr[index] = old & ~low | value & low
             return
         t, at = m.terms, m.terms.at
-        if isinstance(old, Affine | Pointer):
+        if isinstance(old, UNKNOWN | Pointer):
             old = t.unsaid("the upper bits of a length or an address", 64)
         rest = t.keep(old, M64 ^ low)
         # A sum with a block under a name has all bits that the block has.

@@ -1,1 +1,3 @@
-"""How what claims to be a kernel is run, one family a module, which the family names (`trials`)."""
+"""Runs accepted objects of each family, one module for each; a family names its module in
+`trials`.
+"""

@@ -1,15 +1,15 @@
-"""AES-GCM: answers by pyca's AES-GCM, whatever the counter block and the state (`oracle`).
+"""Trials of AES-GCM. Answers come from pyca's AES-GCM, for any counter block and state (`oracle`).
 
-- each buffer at every place, as `ghashgen validate` puts it there;
-- encrypt and decrypt, apart and in place: every length to three groups and two blocks, every length
-  of a group further on, long ones; keys, states and texts that are random, all zero and all one;
+- each buffer at every place that `ghashgen validate` uses;
+- encrypt and decrypt, apart and in place: every length up to three groups and two blocks, every
+  length of a group further on, long ones; keys, states and texts random, all zero and all one;
   counters that wrap or carry before any of the blocks;
 - round keys against FIPS 197;
-- seal and open: the same lengths, against AAD of 0 to 49 bytes, IVs of 1 to 300 bytes, tags of all
-  lengths, wrong ones of each bit, lengths to refuse;
-- of messages in pieces what `ghashgen validate` asks: each call with all 96 bytes of its state;
+- seal and open: the same lengths, with AAD of 0 to 49 bytes, IVs of 1 to 300 bytes, tags of all
+  lengths, tags with each bit wrong, lengths to refuse;
+- messages in pieces as in `ghashgen validate`: each call with all 96 bytes of its state;
 - each function at many turns of its loops (`check.validation.turns`);
-- of kernels with segments, hash over the same texts, exponents, and texts cut in two.
+- for kernels with segments: hash over the same texts, exponents, and texts cut in two.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,14 +31,16 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.run.emulate.image import load_object
 
 _FAR = 40
-"""Groups up to which a random long text begins; from there every length of a group is run."""
+"""Largest number of groups before a random long text's tail; then every length of a group is
+run.
+"""
 _LONGEST = 70_000
 _LONGEST_IV = 300
 _MOST_AAD = 49
 FROM_STATES = tuple(name for name in streams.FUNCTIONS if name != "start")
 """Functions that read a state, whose lengths and phase are public."""
 SELDOM = 16
-"""Where calls take long, every so manieth of those that have nothing to do with the group."""
+"""If calls are slow, only one in this many of the calls that do not depend on the group is made."""
 
 
 def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
@@ -63,7 +65,7 @@ def trials(found: Accepted[GcmKernel]) -> Iterator[tuple[int, str]]:
 
 
 def _keys(found: Accepted[GcmKernel]) -> Iterator[Trial]:
-    """Yield keys to expand: those of one bit, all zero, all one, random ones."""
+    """Yield keys to expand: with a single one bit, all zero, all one, random."""
     kernel, rng = found.built.kernel, found.rng
     size, places = kernel.key_bytes, wanted_of(kernel, 0, 1).round_keys
     bits = [(1 << k).to_bytes(size, "big") for k in range(8 * size)]
@@ -137,21 +139,21 @@ def _messages(found: Accepted[GcmKernel]) -> Iterator[Trial]:
 
 
 def _in_pieces(found: Accepted[GcmKernel]) -> Iterator[Trial]:
-    """Yield calls of messages in pieces, each from a state of its own."""
+    """Yield calls of messages in pieces, each from its own state."""
     kernel, sample = found.built.kernel, SELDOM if found.few else 1
     for name in streams.FUNCTIONS:
         yield from streams.trials(kernel.key_bytes, kernel.blocks, name, sample)
 
 
 def _segmented(found: Accepted[GcmKernel]) -> Iterator[Trial]:
-    """Yield what puts a text together that was taken in segments."""
+    """Yield calls that join a text processed in segments."""
     made = [(f"{len(each.plaintext)} bytes", each) for each in _texts(found)]
     for make in segments.SUITES.values():
         yield from make(made, found.built.kernel.key_bytes)
 
 
 def _right(found: Accepted[GcmKernel], secret: bytes) -> Iterator[Asked]:
-    """Yield messages under a secret key, their tags right: arbitrary bytes are the tag of none."""
+    """Yield messages under a secret key with correct tags; arbitrary bytes are no message's tag."""
     kernel = found.built.kernel
     exported = functions_of(kernel)
     key = Key(repeated(secret, kernel.key_bytes))
@@ -169,7 +171,7 @@ def _right(found: Accepted[GcmKernel], secret: bytes) -> Iterator[Asked]:
 
 
 def _begun(kernel: GcmKernel, key: Key, secret: bytes) -> Iterator[Trial]:
-    """Yield calls from states of which all is secret but the numbers, and their tags."""
+    """Yield calls from states in which everything but the numbers is secret, with their tags."""
     pieces, block = streams.Calls(), repeated(secret, BLOCK_BYTES)
     for number, length in enumerate(lengths(kernel.blocks)):
         aad = State(key, block, block, block, block, aad=5 * number)

@@ -1,12 +1,12 @@
-"""GHASH and POLYVAL: the harness's own sweep, answers by the field, independent powers.
+"""Trials of GHASH and POLYVAL: the harness's sweep, answers from the field, independent powers.
 
 - `harness/check.c`: every length up to two groups and a block, guard pages on both sides of every
   buffer, every alignment, saved registers, direction flag, stack;
-- every length to three groups and two blocks, every length of a group further on, long random ones,
-  with keys, states and messages that are random, all zero and all one; mul, power and combine
-  likewise; the messages of whole blocks as columns too, a row a block;
+- every length up to three groups and two blocks, every length of a group further on, long random
+  ones; keys, states and messages random, all zero and all one; mul, power and combine likewise;
+  messages of whole blocks also as columns, one row for each block;
 - update and column at many turns of their loop (`check.validation.turns`);
-- update, mul and combine where the powers of the table are independent of each other.
+- update, mul and combine with independent powers in the table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -69,7 +69,9 @@ def _answered(found: Accepted[Kernel]) -> Iterator[tuple[int, str]]:
 
 
 def _columns(found: Accepted[Kernel], updates: Sequence[Case]) -> Iterator[tuple[int, str]]:
-    """Hash the messages of whole blocks as columns: a row a block, up to as many groups."""
+    """Hash the messages of whole blocks as columns, one row for each block, up to as many
+    groups.
+    """
     rows = list(columns.rows(updates, found.built.kernel.columns))
     for start in range(0, len(rows), AT_ONCE):
         some = rows[start : start + AT_ONCE]
@@ -89,13 +91,13 @@ def _compared(asked: Sequence[Case], answers: Sequence[bytes]) -> tuple[int, str
 
 
 def _plan(subject: Subject) -> Plan:
-    """Return the plan for a few points everywhere: no bound is claimed, so no degree is needed."""
+    """Return a plan of a few points everywhere. It needs no degree, because no bound is claimed."""
     combine = 1 if "combine" in subject.functions else None
     return Plan(dict.fromkeys(subject.lengths, 1), 1, combine)
 
 
 def _independent(found: Accepted[Kernel]) -> tuple[int, str]:
-    """Run it with independent powers; its groups may differ from those of the original."""
+    """Run it with independent powers; its groups may differ from the original's."""
     built, harness, runner = found.built, found.harness, found.runner
     subject = subject_of(built)
     tried = dict.fromkeys((structure_of(built.kernel), *structures(built.kernel.blocks)))

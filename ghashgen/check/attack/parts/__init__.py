@@ -1,1 +1,1 @@
-"""The parts of the attack, one a file, each exporting PART."""
+"""The parts of the attack, one in each file. Each exports PART."""

@@ -1,9 +1,9 @@
-"""Kernels drawn at random from the axes of a family, most of them in no catalogue: proved, and run.
+"""Proves and runs kernels with random axes, most of them in no catalogue.
 
-What can be made on demand is far more than what is checked in, proved and validated. A draw takes
-every axis at random and is drawn again where the axes refuse; what they allow must be emitted, must
-be proved, and must be right when run (`trial`). A kernel of which the prover has no statement is
-not asked about, and counted so. Every third draw has columns, which the catalogue lacks.
+Many more kernels can be made on demand than are checked in, proved and validated. A draw picks
+every axis at random, and is repeated if the axes do not fit together. A kernel that the axes allow
+must be emitted, proved, and correct when run (`trial`). Kernels without a statement for the prover
+are skipped and counted as such. Every third draw has columns, which the catalogue lacks.
 """
 
 import random
@@ -31,21 +31,21 @@ from ghashgen.support.paths import kernels_folder
 NAME = "kernels"
 
 SECONDS = 900
-"""For a proof: many times what one takes on an idle core, and nothing is gained by giving up."""
+"""Time limit of a proof in seconds, many times what one takes on an idle core."""
 
 COLUMNS = tuple(n for n in axes.COLUMNS.values() if n > 1)
 """Numbers of columns."""
 
 TURNS = 3
-"""Every so manieth kernel has columns."""
+"""One kernel in this many has columns."""
 
 DRAWS = 10_000
-"""Draws after which a choice that leaves nothing to draw is refused: most make no sense."""
+"""Draws after which a choice is refused as leaving nothing to draw; most draws make no sense."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One kernel, by its number, and what it is rendered for."""
+    """One kernel, with its number and target."""
 
     number: int
     kernel: Point
@@ -54,7 +54,7 @@ class Task:
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """The kernel's name and target."""
         return f"{self.kernel.name}, {self.abi}, table aligned to {self.table_align or 'default'}"
 
     @property
@@ -70,7 +70,7 @@ class Task:
 
 
 def families_of(choice: Choice) -> list[Family[Any]]:
-    """Return the families whose kernels can be run here and that the choice allows."""
+    """Return the families that the choice allows and whose kernels can be run here."""
     return [
         family
         for family in in_order()
@@ -89,7 +89,7 @@ def _values(axis: Axis, choice: Choice) -> tuple[Any, ...]:
 
 
 def drawn(rng: random.Random, choice: Choice) -> Point:
-    """Return a kernel with axes at random: the smaller of two numbers, where one is a number.
+    """Return a kernel with random axes; a number is the smaller of two draws.
 
     Raises:
         GhashgenError: no draw made sense.
@@ -113,7 +113,7 @@ def drawn(rng: random.Random, choice: Choice) -> Point:
 
 
 def with_columns(choice: Choice) -> Choice | None:
-    """Return a choice narrowed down to kernels with columns, None if there are none of it."""
+    """Return the choice limited to kernels with columns, or None if it allows none."""
     columns = tuple(n for n in choice.axes.get(axes.COLUMNS.name, COLUMNS) if n in COLUMNS)
     if not columns:
         return None
@@ -126,7 +126,7 @@ def with_columns(choice: Choice) -> Choice | None:
 
 
 def tasks(options: Options) -> Iterator[Task]:
-    """Yield kernels without end, each once."""
+    """Yield kernels endlessly, each once."""
     seen = set()
     narrow = with_columns(options.choice) or options.choice
     for number in count():
@@ -179,4 +179,3 @@ PART = Part(
     tasks,
     work,
 )
-"""The part."""

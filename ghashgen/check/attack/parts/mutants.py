@@ -1,8 +1,8 @@
-"""Kernels with one fault or two, in their instructions or anywhere in the file.
+"""Kernels with one or two faults, in their instructions or anywhere in the file.
 
-Each is given to the prover as a stranger's object is, and each that it accepts is run (`trial`).
-Drawn are kernels of the catalogue, or of those chosen, in both calling conventions and with several
-promises about the table's alignment. Every third kernel has columns, which the catalogue lacks.
+Each goes to the prover as a stranger's object would, and each that it accepts is run (`trial`).
+Kernels are drawn from the catalogue or the user's choice, in both calling conventions and with
+several table alignments. Every third kernel has columns, which the catalogue lacks.
 """
 
 import random
@@ -29,12 +29,12 @@ from ghashgen.support.paths import kernels_folder
 
 NAME = "mutants"
 _EACH = 4
-"""Consecutive tasks that are about one kernel, so that it is assembled once."""
+"""Consecutive tasks on one kernel, so that it is assembled once."""
 
 
 @dataclass(frozen=True)
 class Original:
-    """What mutants are made of."""
+    """What mutants are made from."""
 
     kernel: Point
     abi: str
@@ -43,7 +43,7 @@ class Original:
 
 @dataclass(frozen=True)
 class Task:
-    """One mutant, by its number."""
+    """One mutant, with its number."""
 
     number: int
     original: Original
@@ -60,7 +60,7 @@ def _tasks(options: Options) -> Iterator[Task]:
         drawn = random.Random(f"{NAME} {options.seed} target {turn}")
         align = drawn.choice(TABLE_ALIGNS) if drawn.random() < 0.25 else 0
         listed = turn - turn // TURNS - 1 if columns else turn
-        # One convention after the other, so that few tasks meet both.
+        # Conventions alternate, so that a few tasks meet both.
         abi = abis[(turn + listed // len(kernels)) % len(abis)]
         kernel = kernels[listed % len(kernels)]
         if columns and turn % TURNS == 0:
@@ -69,7 +69,9 @@ def _tasks(options: Options) -> Iterator[Task]:
 
 
 def _columns(choice: Choice) -> Choice | None:
-    """Return what kernels with columns are drawn from; None where others were asked for."""
+    """Return the choice that kernels with columns are drawn from, or None if the user asked for
+    others.
+    """
     asked = COLUMNS.name in choice.axes or not (choice.axes or choice.name)
     return with_columns(choice) if asked else None
 
@@ -83,7 +85,7 @@ def _built(original: Original, objects: Path) -> Built[Point]:
 
 @cache
 def _prepared(folder: Path) -> Path:
-    """Return where objects go."""
+    """Return the folder for objects."""
     return folder / "obj"
 
 

@@ -1,7 +1,7 @@
-"""Random small programs that hash, or nearly: those that the prover accepts run at every length.
+"""Small random programs that hash, or nearly; those that the prover accepts run at many lengths.
 
 An accepted program runs on this CPU at every length up to 4 KiB, around every power of two up to
-4 MiB, and, where it computes in fewer than 64 bits, at lengths just beyond 2^32.
+4 MiB, and, if it computes in fewer than 64 bits, at lengths just beyond 2^32.
 """
 
 from collections import Counter
@@ -19,11 +19,11 @@ AT_ONCE = 25
 """Programs in one object."""
 
 FAR = ("width",)
-"""Kinds of which every accepted program that was changed runs beyond 2^32 too."""
+"""Kinds of change whose accepted programs also run beyond 2^32."""
 
 
 def convention(number: int, abis: Sequence[str]) -> str:
-    """Return the calling convention of a program: one after the other."""
+    """Return the calling convention of a program; they alternate."""
     return abis[number % len(abis)]
 
 
@@ -35,7 +35,7 @@ class Task:
 
 
 def tasks(options: Options) -> Iterator[Task]:
-    """Yield tasks without end."""
+    """Yield tasks endlessly."""
     first = 0
     while True:
         yield Task(first)
@@ -43,7 +43,7 @@ def tasks(options: Options) -> Iterator[Task]:
 
 
 def finding(fate: Fate, seed: int, wrong: str) -> Finding:
-    """Return what to report of a program."""
+    """Return the finding for a program."""
     made = fate.program
     return Finding(
         f"random program {made.name} ({made.kind})",
@@ -55,7 +55,7 @@ def finding(fate: Fate, seed: int, wrong: str) -> Finding:
 
 
 def outcome(fates: Sequence[Fate], seed: int) -> Outcome:
-    """Return what became of programs."""
+    """Return the outcome for some programs."""
     refused: Counter[str] = Counter()
     not_run: Counter[str] = Counter()
     findings: list[Finding] = []
@@ -82,7 +82,7 @@ def outcome(fates: Sequence[Fate], seed: int) -> Outcome:
 
 
 def attack(programs: Sequence[Program], features: frozenset[str], lengths: Lengths) -> list[Fate]:
-    """Return what becomes of programs; those of the kinds of FAR run further than the others."""
+    """Judge some programs; those of the kinds in FAR run further than the others."""
     far = replace(lengths, zeros=program_run.FAR)
     groups: dict[Lengths, list[Program]] = {}
     for one in programs:
@@ -105,4 +105,3 @@ PART = Part(
     tasks,
     work,
 )
-"""The part."""

@@ -1,4 +1,6 @@
-"""Every row on variables, evaluated, against this CPU: registers, flags, masks, memory, secrecy."""
+"""Compares every row, run on variables and evaluated, with this CPU: registers, flags, masks,
+memory, secrecy.
+"""
 
 import random
 from collections import Counter
@@ -29,7 +31,7 @@ WIDEST = (
     ("ymm", 256, frozenset({"avx"})),
     ("xmm", 128, frozenset[str]()),
 )
-"""What the code around an instruction needs, to load and store registers of each kind."""
+"""Features that loading and storing registers of each kind needs."""
 
 PIECES = "compared in pieces of code by tests/test_verify_control.py"
 """Why jumps and the stack are not run here."""
@@ -59,13 +61,13 @@ def _feature_names() -> dict[int, str]:
 
 
 def needs(instruction: Instruction) -> set[str]:
-    """Return the CPU features of an instruction, by the names of the harness where it has one."""
+    """Return the CPU features of an instruction, by the harness's names where it has one."""
     names = _feature_names()
     return {names[int(feature)] for feature in instruction.cpuid_features()}
 
 
 def made(task: Task, seed: int, features: frozenset[str]) -> tuple[list[Case], Counter[str]]:
-    """Return the cases of a task, and what is not run, by the reason."""
+    """Return the cases of a task, and the numbers of those not run by reason."""
     out: list[Case] = []
     left: Counter[str] = Counter()
     vector = next(kind for kind, _, wanted in WIDEST if wanted <= features)
@@ -87,7 +89,7 @@ def made(task: Task, seed: int, features: frozenset[str]) -> tuple[list[Case], C
 
 
 def _asked(todo: Sequence[Case]) -> tuple[list[tuple[Case, Machine]], Counter[str]]:
-    """Return what the rows make of the cases, and how many they refuse, by category."""
+    """Return the rows' results for the cases, and the numbers refused by category."""
     answered, refused = [], Counter[str]()
     for case in todo:
         try:
@@ -100,7 +102,7 @@ def _asked(todo: Sequence[Case]) -> tuple[list[tuple[Case, Machine]], Counter[st
 
 
 def _ran(todo: Sequence[Case], vector: str) -> list[tuple[After, After] | None]:
-    """Return what the CPU makes of each case, None where it faults."""
+    """Return the CPU's result for each case, or None if it faults."""
     after = on_cpu([(case.data, state) for case in todo for state in case.states], vector)
     if after is not None:
         return list(zip(after[::2], after[1::2], strict=True))
@@ -111,7 +113,7 @@ def _ran(todo: Sequence[Case], vector: str) -> list[tuple[After, After] | None]:
 
 
 def attack(task: Task, seed: int, features: frozenset[str]) -> Outcome:
-    """Return what becomes of the forms of a task."""
+    """Compare the forms of a task and return the outcome."""
     todo, left = made(task, seed, features)
     answered, refused = _asked(todo)
     vector, width = next((kind, bits) for kind, bits, wanted in WIDEST if wanted <= features)
@@ -147,4 +149,3 @@ def work(options: Options, task: Task) -> Outcome:
 
 
 PART = Part("rows", "every row on variables and numbers against this CPU", tasks, work)
-"""The part."""

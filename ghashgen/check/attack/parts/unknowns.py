@@ -1,4 +1,4 @@
-"""Arithmetic and flags of unknown lengths, against every value that they may have."""
+"""Compares arithmetic and flags of unknown lengths with every value that they may have."""
 
 import random
 from collections import Counter
@@ -55,4 +55,3 @@ def work(options: Options, task: Task) -> Outcome:
 PART = Part(
     "unknowns", "arithmetic and flags of unknown lengths against brute force", tasks, work, 4
 )
-"""The part."""

@@ -31,7 +31,7 @@ def _jump_if(condition: str) -> Builder:
 
     def build(i: Instruction) -> Step:
         target = int(i.near_branch_target)
-        return lambda m: target if test(m.flags, m.terms.at) else None
+        return lambda m: target if test(m) else None
 
     return build
 

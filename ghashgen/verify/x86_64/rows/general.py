@@ -14,18 +14,10 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value
 from ghashgen.verify.core.values import (
     M64,
-    Affine,
+    UNKNOWN,
     Pointer,
     UndecidedError,
     Value,
-    add,
-    as_signed,
-    bit,
-    mask_number,
-    reduced,
-    shift_left,
-    shift_right,
-    subtract,
 )
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.flags import (
@@ -51,7 +43,7 @@ def sum_values(m: Machine, a: Value, b: Value, bits: int = 64) -> Value:
             if not mask_a & mask_b:
                 return m.terms.xor(a, b)
         return m.terms.opaque("an addition of secrets", a, b, mask=(1 << bits) - 1)
-    out = add(a, b, bits)
+    out = m.facts.add(a, b, bits)
     if out is None:
         raise unsupported("an addition of two addresses", m.terms.at)
     return out
@@ -62,7 +54,7 @@ def _difference(m: Machine, a: Value, b: Value, bits: int) -> Value:
         if same_value(a, b):
             return 0
         return m.terms.opaque("a subtraction of secrets", a, b, mask=(1 << bits) - 1)
-    out = subtract(a, b, bits)
+    out = m.facts.subtract(a, b, bits)
     if out is None:
         raise unsupported("a difference of addresses in different buffers", m.terms.at)
     return out
@@ -72,17 +64,18 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
     mask = (1 << bits) - 1
     if isinstance(a, int) and isinstance(b, int):
         return {"and": a & b, "or": a | b, "xor": a ^ b}[name] & mask
-    if name in ("and", "or") and isinstance(a, Affine | Pointer) and a == b:
+    if name in ("and", "or") and isinstance(a, UNKNOWN | Pointer) and a == b:
         return a
     if isinstance(a, Term) or isinstance(b, Term):
         first, second = ops.as_lane(a, m.terms.at), ops.as_lane(b, m.terms.at)
         t = m.terms
         return {"and": t.both, "or": t.either, "xor": t.xor}[name](first, second)
-    if isinstance(b, Affine | Pointer) and isinstance(a, int):
+    if isinstance(b, UNKNOWN | Pointer) and isinstance(a, int):
         a, b = b, a
     if name == "and" and isinstance(b, int):
-        if isinstance(a, Affine):
-            return mask_number(a, b, bits)
+        if isinstance(a, UNKNOWN):
+            masked: Value = m.facts.mask_number(a, b, bits)
+            return masked
         if isinstance(a, Pointer):
             region = m.memory.regions.get(a.region)
             if region is not None:
@@ -95,20 +88,20 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
 def _arithmetic(m: Machine, name: str, a: Value, b: Value, bits: int) -> tuple[Value, Flags]:
     """Return what an instruction makes of two operands, and the flags that it sets."""
     if name == "add":
-        return sum_values(m, a, b, bits), of_sum(a, b, bits)
+        return sum_values(m, a, b, bits), of_sum(m.facts, a, b, bits)
     if name == "sub":
-        return _difference(m, a, b, bits), of_difference(a, b, bits, m.memory.inside)
+        return _difference(m, a, b, bits), of_difference(m.facts, a, b, bits, m.memory.inside)
     result = _logic(m, name, a, b, bits)
-    return result, of_result(result, bits, False, False, a, b)
+    return result, of_result(m.facts, result, bits, False, False, a, b)
 
 
-def _low_bits(a: Value, mask: Value) -> int | None:
+def _low_bits(m: Machine, a: Value, mask: Value) -> int | None:
     """Return the bits of a length that a mask of low bits selects, None if they are not known.
 
     The length may have more bits than the instruction reads.
     """
-    if isinstance(a, Affine) and isinstance(mask, int) and not mask & mask + 1:
-        return None if a.scale % (mask + 1) else a.offset & mask
+    if isinstance(a, UNKNOWN) and isinstance(mask, int) and not mask & mask + 1:
+        return m.facts.low_bits(a, mask.bit_length())
     return None
 
 
@@ -125,12 +118,12 @@ def _binary(name: str, bits: int, store: bool = True) -> Builder:
             a: Value | None
             a, b = (0, 0) if same and name in ("xor", "sub") else (None, read_b(m))
             if whole is not None:
-                a = _low_bits(whole(m), b)
+                a = _low_bits(m, whole(m), b)
             if a is None:
                 a = read_a(m)
             if name == "cmp":
                 # The flags are known of differences that no register could hold.
-                m.flags = of_difference(a, b, bits, m.memory.inside)
+                m.flags = of_difference(m.facts, a, b, bits, m.memory.inside)
                 return
             result, flags = _arithmetic(m, name, a, b, bits)
             if write is not None:
@@ -186,11 +179,13 @@ def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value
         return SHIFTS[name](m.terms, lane, count, bits)
     if count == 0:
         return a
-    if isinstance(a, Affine) and count < bits:
-        if name == "shr" or (name == "sar" and bit(a, bits - 1) is False):
-            return shift_right(a, count)
+    if isinstance(a, UNKNOWN) and count < bits:
+        if name == "shr" or (name == "sar" and m.facts.bit(a, bits - 1) is False):
+            right: Value = m.facts.shift_right(a, count)
+            return right
         if name == "shl":
-            return shift_left(a, count, bits)
+            left: Value = m.facts.shift_left(a, count, bits)
+            return left
     raise unsupported(f"{name.upper()} of an address", m.terms.at)
 
 
@@ -198,9 +193,9 @@ def known_count(m: Machine, count: Value, bits: int) -> int:
     """Return a shift count modulo the operand size (SDM vol. 2B, SAL/SAR/SHL/SHR)."""
     if isinstance(count, int):
         return count & (63 if bits == 64 else 31)
-    if isinstance(count, Term):
-        raise unsupported("a shift by a count that is no known number", m.terms.at)
-    raise UndecidedError("a shift by a length")
+    if isinstance(count, UNKNOWN):
+        return m.facts.known(count) & (63 if bits == 64 else 31)
+    raise unsupported("a shift by a count that is no known number", m.terms.at)
 
 
 def _shift(name: str, bits: int, flags: bool) -> Builder:
@@ -220,19 +215,20 @@ def _shift(name: str, bits: int, flags: bool) -> Builder:
             if name in ("rol", "ror"):
                 # Only CF and OF change.
                 out = undefined(a)
-                m.flags = replace(m.flags, carry=out, overflow=out, at_most=None)
+                m.flags = replace(m.flags, carry=out, overflow=out, at_most=None, less=None)
                 return
-            m.flags = of_result(result, bits, _shifted_out(name, a, count, bits), undefined(a), a)
+            carry = _shifted_out(m, name, a, count, bits)
+            m.flags = of_result(m.facts, result, bits, carry, undefined(a), a)
 
         return step
 
     return build
 
 
-def _shifted_out(name: str, a: Value, count: int, bits: int) -> Flag:
+def _shifted_out(m: Machine, name: str, a: Value, count: int, bits: int) -> Flag:
     """Return the last bit that leaves; undefined beyond the operand (SDM vol. 2B, SAL/SAR/SHL)."""
-    if isinstance(a, int | Affine) and count < bits:
-        out = bit(a, bits - count if name == "shl" else count - 1)
+    if isinstance(a, int | UNKNOWN) and count < bits:
+        out = m.facts.bit(a, bits - count if name == "shl" else count - 1)
         if out is not None:
             return out
     return undefined(a)
@@ -263,10 +259,10 @@ def _move_signed(bits: int, source_bits: int) -> Builder:
             if isinstance(a, int | Term):
                 write(m, m.terms.moves(a, moves))
                 return
-            extended = as_signed(a, source_bits) if isinstance(a, Affine) else None
+            extended = m.facts.as_signed(a, source_bits) if isinstance(a, UNKNOWN) else None
             if extended is None:
                 raise UndecidedError("the sign of a length with an unknown, or of an address")
-            write(m, reduced(extended, bits))
+            write(m, m.facts.reduced(extended, bits))
 
         return step
 
@@ -315,7 +311,7 @@ def _conditional_move(bits: int, condition: str) -> Builder:
         def step(m: Machine) -> None:
             # A 32-bit CMOV zeroes the upper half even when it does not move (SDM vol. 2A).
             source = read(m)
-            write(m, source if test(m.flags, m.terms.at) else old(m))
+            write(m, source if test(m) else old(m))
 
         return step
 
@@ -327,7 +323,7 @@ def _set(condition: str) -> Builder:
 
     def build(i: Instruction) -> Step:
         write = ops.write_gpr(i, 0, 8)
-        return lambda m: write(m, int(test(m.flags, m.terms.at)))
+        return lambda m: write(m, int(test(m)))
 
     return build
 
@@ -340,11 +336,13 @@ def _bzhi(bits: int) -> Builder:
         def step(m: Machine) -> None:
             a, count = read(m), read_count(m)
             if not isinstance(count, int):
-                raise UndecidedError("BZHI by a length")
+                if not isinstance(count, UNKNOWN):
+                    raise UndecidedError("BZHI by a secret or an address")
+                count = m.facts.known(count)
             count &= 0xFF
             result = _logic(m, "and", a, (1 << min(count, bits)) - 1, bits)
             write(m, result)
-            m.flags = of_result(result, bits, count > bits - 1, False, a)
+            m.flags = of_result(m.facts, result, bits, count > bits - 1, False, a)
 
         return step
 

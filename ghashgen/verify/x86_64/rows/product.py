@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from iced_x86 import Instruction
 
 from ghashgen.verify.core.term import Term
-from ghashgen.verify.core.values import Affine, UndecidedError, Value, reduced, signed, times
+from ghashgen.verify.core.values import UNKNOWN, UndecidedError, Value, signed
 from ghashgen.verify.x86_64 import operands as ops
 from ghashgen.verify.x86_64.flags import of_product
 from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
@@ -19,8 +19,9 @@ def _product(m: Machine, a: Value, b: Value, bits: int) -> Value:
         return m.terms.opaque("a product of secrets", a, b, mask=(1 << bits) - 1)
     if isinstance(a, int):
         a, b = b, a
-    if isinstance(a, int | Affine) and isinstance(b, int):
-        return reduced(times(a, signed(b, bits)), bits)
+    if isinstance(a, int | UNKNOWN) and isinstance(b, int):
+        product: Value = m.facts.reduced(m.facts.times(a, signed(b, bits)), bits)
+        return product
     raise UndecidedError("a product of addresses, or of two lengths with an unknown")
 
 
@@ -36,7 +37,9 @@ def _multiply(bits: int) -> Builder:
         def step(m: Machine) -> None:
             a, b = read_a(m), read_b(m)
             write(m, _product(m, a, b, bits))
-            m.flags = of_product(b, a, bits) if isinstance(a, int) else of_product(a, b, bits)
+            if isinstance(a, int):
+                a, b = b, a
+            m.flags = of_product(m.facts, a, b, bits)
 
         return step
 

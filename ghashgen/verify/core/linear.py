@@ -1,0 +1,382 @@
+"""Numbers with several unknowns, and what is known of the unknowns: the checker's only arithmetic.
+
+    Linear   c + sum of k·u over named unknowns u; exact, of any sign
+    Facts    a range for each unknown, and linear numbers that are not negative
+
+A question is answered for every value that the facts allow, or with None. An operation on registers
+is exact for all of them, or it is refused with `Fork`, which says by which cases it would be.
+Facts are the one place where ranges stand: a number does not change when more becomes known of it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import gcd
+
+from ghashgen.verify.core.numbers import (
+    Number,
+    combined,
+    linear,
+    parts,
+    replaced,
+    times,
+    unknown,
+    whole,
+)
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value, fits, signed
+
+M64 = (1 << 64) - 1
+
+
+class Fork(UndecidedError):  # noqa: N818 - a question, with the cases of its answer
+    """What is asked depends on the unknowns, by these cases; one of them always holds.
+
+    A case is numbers that are not negative then, and unknowns with the numbers that they are.
+    """
+
+    def __init__(self, what: str, cases: "tuple[Case, ...]") -> None:
+        super().__init__(what)
+        self.cases = cases
+
+
+@dataclass(frozen=True)
+class Case:
+    """What holds in one case of several."""
+
+    not_negative: tuple[Number, ...] = ()
+    values: tuple[tuple[str, Number], ...] = ()
+    fresh: tuple[tuple[str, int, int], ...] = ()
+    """Unknowns that come with it, and their ranges."""
+
+
+MOST_CASES = 4096
+"""So many values of a number are gone through one by one, at most."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of the unknowns."""
+
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    not_negative: tuple[Linear, ...] = ()
+    among: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Of some unknowns, all that they may be."""
+
+    # What follows from the facts.
+
+    def _least(self, c: int, k: tuple[tuple[str, int], ...]) -> int:
+        ranges = self.ranges
+        for u, n in k:
+            c += n * ranges[u][n < 0]
+        return c
+
+    def least(self, a: Number) -> int:
+        """Return a number that a is never below: by the ranges, and by one constraint more."""
+        if isinstance(a, int):
+            return a
+        best = self._least(a.c, a.k)
+        if len(a.k) > 1 or self.not_negative:
+            mine = dict(a.k)
+            for known in self.not_negative:
+                for u, n in known.k:
+                    m = mine.get(u, 0)
+                    if m and (m > 0) == (n > 0):
+                        # |n|·a >= |n|·a - |m|·known, where u cancels; a is a whole number.
+                        rest = combined(times(a, abs(n)), known, -abs(m))
+                        low = rest if isinstance(rest, int) else self._least(rest.c, rest.k)
+                        best = max(best, -(-low // abs(n)))
+        return best
+
+    def greatest(self, a: Number) -> int:
+        """Return a number that a is never above."""
+        return a if isinstance(a, int) else -self.least(times(a, -1))
+
+    def shows(self, a: Number) -> bool:
+        """Return whether a is certainly not negative."""
+        return self.least(a) >= 0
+
+    def below(self, a: Number, bound: int) -> bool | None:
+        """Return whether a < bound; None if that depends on the unknowns."""
+        if isinstance(a, int):
+            return a < bound
+        if self.least(a) >= bound:
+            return False
+        return True if self.greatest(a) < bound else None
+
+    def equals(self, a: Number, value: int) -> bool | None:
+        """Return whether a = value; None if that depends on the unknowns."""
+        if isinstance(a, int):
+            return a == value
+        if (value - a.c) % gcd(*(n for _, n in a.k)):
+            return False
+        low, high = self.least(a), self.greatest(a)
+        if low > value or high < value:
+            return False
+        return True if low == high else None
+
+    def bit(self, a: Number, k: int) -> bool | None:
+        """Return bit k of a in two's complement; None if that depends on the unknowns."""
+        if isinstance(a, int):
+            return bool(a >> k & 1)
+        if all(n % (2 << k) == 0 for _, n in a.k):
+            return bool(a.c >> k & 1)
+        first = self.least(a) >> k
+        return bool(first & 1) if self.greatest(a) >> k == first else None
+
+    def one_of(self, a: Number, values: frozenset[int]) -> bool:
+        """Return whether a is certainly one of some values."""
+        if isinstance(a, int):
+            return a in values
+        if a.c == 0 and len(a.k) == 1 and a.k[0][1] == 1 and a.k[0][0] in self.among:
+            low, high = self.ranges[a.k[0][0]]
+            return all(v in values for v in self.among[a.k[0][0]] if low <= v <= high)
+        low, high = self.least(a), self.greatest(a)
+        return high - low < MOST_CASES and all(v in values for v in range(low, high + 1))
+
+    def fits(self, a: object, bits: int) -> bool:
+        """Return whether a value certainly has no bit beyond the lowest `bits`."""
+        if isinstance(a, Linear):
+            return self.shows(a) and self.greatest(a) >> bits == 0
+        return fits(a, bits)
+
+    def possible(self) -> bool:
+        """Return whether nothing that is known contradicts the rest, as far as that is seen."""
+        return all(low <= high for low, high in self.ranges.values()) and all(
+            self.greatest(known) >= 0 for known in self.not_negative
+        )
+
+    # Registers: modulo 2^bits.
+
+    sum = staticmethod(combined)
+    times = staticmethod(times)
+
+    def reduced(self, a: Number, bits: int) -> Number:
+        """Return a modulo 2^bits.
+
+        Raises:
+            Fork: how often it wraps around depends on the unknowns.
+        """
+        if isinstance(a, int):
+            return a & (1 << bits) - 1
+        wraps = self.least(a) >> bits
+        if self.greatest(a) >> bits != wraps:
+            raise Fork(
+                "a number that may wrap around", compared(combined(a, wraps + 1 << bits, -1))
+            )
+        return combined(a, -(wraps << bits)) if wraps else a
+
+    def as_signed(self, a: Number, bits: int) -> Number | None:
+        """Return the number of the two's complement a of `bits` bits; None if its sign is open."""
+        sign = self.bit(a, bits - 1)
+        return None if sign is None else combined(a, -1 << bits) if sign else a
+
+    def _amount(self, b: Number) -> Number:
+        """Return a 64-bit number as the signed amount that an address moves by."""
+        if isinstance(b, int):
+            return signed(b & M64)
+        value = self.as_signed(b, 64)
+        if value is None:
+            raise Fork("an amount of any sign", compared(combined(b, 1 << 63, -1)))
+        return value
+
+    def add(self, a: Value, b: Value, bits: int = 64) -> Value | None:
+        """Return a + b modulo 2^bits, or None if no row says what it is."""
+        if isinstance(a, int | Linear) and isinstance(b, int | Linear):
+            return self.reduced(combined(a, b), bits)
+        if isinstance(b, Pointer):
+            a, b = b, a
+        if isinstance(a, Pointer) and isinstance(b, int | Linear) and bits == 64:
+            return Pointer(a.region, combined(whole(a.offset), self._amount(b)))
+        return None
+
+    def subtract(self, a: Value, b: Value, bits: int = 64) -> Value | None:
+        """Return a - b modulo 2^bits, or None if no row says what it is."""
+        if isinstance(a, int | Linear) and isinstance(b, int | Linear):
+            return self.reduced(combined(a, b, -1), bits)
+        if isinstance(a, Pointer) and bits == 64:
+            if isinstance(b, Pointer) and a.region == b.region:
+                return self.reduced(combined(whole(a.offset), whole(b.offset), -1), 64)
+            if isinstance(b, int | Linear):
+                return Pointer(a.region, combined(whole(a.offset), self._amount(b), -1))
+        return None
+
+    def shift_left(self, a: Linear, count: int, bits: int = 64) -> Number:
+        """Return a << count modulo 2^bits."""
+        return self.reduced(times(a, 1 << count), bits)
+
+    def shift_right(self, a: Linear, count: int) -> Number:
+        """Return a >> count, a being not negative.
+
+        Raises:
+            Fork: which bits are shifted out depends on the unknowns.
+        """
+        low = self.low_bits(a, count)
+        moved = combined(a, low, -1)
+        c, k = parts(moved)
+        return linear(c >> count, {u: n >> count for u, n in k})
+
+    def low_bits(self, a: Linear, count: int) -> int:
+        """Return the lowest bits of a.
+
+        Raises:
+            Fork: they depend on the unknowns.
+        """
+        step = 1 << count
+        if any(n % step for _, n in a.k):
+            raise Fork("the low bits of a number", self.residues(a, step))
+        return a.c % step
+
+    def mask_number(self, a: Linear, mask: int, bits: int = 64) -> Number:
+        """Return a AND mask, for a mask of low bits or of all but low bits."""
+        ones = (1 << bits) - 1
+        if not mask & mask + 1:
+            if self.fits(a, mask.bit_length()):
+                return a
+            return self.low_bits(a, mask.bit_length())
+        rest = mask ^ ones
+        if not rest & rest + 1:
+            return combined(a, self.low_bits(a, rest.bit_length()), -1)
+        raise UndecidedError("a mask of a number with unknowns")
+
+    # Cases. What is chosen here is never wrong: the cases of one question are all that there are.
+
+    def small(self, names: frozenset[str]) -> Iterator[tuple[Linear, str]]:
+        """Yield numbers of few values, each with an unknown of `names` that stands in it once."""
+        for u in sorted(names):
+            low, high = self.ranges[u]
+            if high - low < MOST_CASES:
+                yield unknown(u), u
+        for known in self.not_negative:
+            step = gcd(*(n for _, n in known.k))
+            e = Linear(0, tuple((u, n // step) for u, n in known.k))
+            for u, n in e.k:
+                if u in names and abs(n) == 1 and self.greatest(e) - self.least(e) < MOST_CASES:
+                    yield e, u
+
+    def each(self, e: Linear, u: str) -> tuple[Case, ...]:
+        """Return the cases of a number with few values, by what u is then."""
+        ((_, n),) = (part for part in e.k if part[0] == u)
+        rest = combined(e, Linear(0, ((u, n),)), -1)
+        values = range(self.least(e), self.greatest(e) + 1)
+        return tuple(Case((), ((u, times(combined(v, rest, -1), n)),)) for v in values)
+
+    def residues(self, a: Linear, step: int) -> tuple[Case, ...]:
+        """Return the cases of a modulo a step, by what one of its unknowns is then.
+
+        Raises:
+            UndecidedError: there is no unknown for it.
+        """
+        odd = frozenset(u for u, n in a.k if n % step)
+        found = next(self.small(odd), None)
+        if found is None:
+            u = min(odd, key=lambda name: (dict(a.k)[name] & -dict(a.k)[name], name))
+            found = unknown(u), u
+        e, u = found
+        ((_, n),) = (part for part in e.k if part[0] == u)
+        rest, low, high = combined(e, Linear(0, ((u, n),)), -1), self.least(e), self.greatest(e)
+        if high - low < step:
+            return self.each(e, u)
+        fresh = f"{u}_{step}"
+        if fresh in self.ranges:
+            raise UndecidedError("a number divided twice")
+        out = []
+        for r in range(step):
+            first, last = -((r - low) // step), (high - r) // step
+            if first <= last:
+                value = combined(Linear(r, ((fresh, step),)), rest, -1)
+                out.append(Case((), ((u, times(value, n)),), ((fresh, first, last),)))
+        return tuple(out)
+
+    def width(self, a: Linear) -> int:
+        """Return how many bits a number of 64 bits may have: 64, whatever is known by now.
+
+        So its bits are the same values before and after more is known.
+        """
+        return 64
+
+    def known(self, a: Linear) -> int:
+        """Return a number that has to be known.
+
+        Raises:
+            Fork: it is one of a few.
+            UndecidedError: it is one of many.
+        """
+        self.near(a)
+        raise UndecidedError(f"{a}, which has to be known")
+
+    def near(self, a: Linear) -> None:
+        """Ask for cases where a place depends on a number of few values.
+
+        Raises:
+            Fork: it does.
+        """
+        found = next(self.small(frozenset(u for u, _ in a.k)), None)
+        if found is not None:
+            raise Fork("a place that is one of a few", self.each(*found))
+
+    # More facts.
+
+    def with_range(self, u: str, low: int, high: int) -> "Facts":
+        """Return these facts and a new unknown."""
+        if u in self.ranges:
+            raise AssertionError(f"two unknowns of the name {u}")
+        return Facts({**self.ranges, u: (low, high)}, self.not_negative, self.among)
+
+    def with_values(self, values: Mapping[str, Number]) -> "Facts":
+        """Return what is known where some unknowns are numbers: their ranges hold of these."""
+        among = {u: known for u, known in self.among.items() if u not in values}
+        out = Facts({u: r for u, r in self.ranges.items() if u not in values}, (), among)
+        for u, value in values.items():
+            if u in self.among and isinstance(value, int) and value not in self.among[u]:
+                return out.with_not_negative(-1)
+        news: list[Number] = [replaced(known, values) for known in self.not_negative]
+        for u, value in values.items():
+            low, high = self.ranges[u]
+            news += [combined(value, low, -1), combined(high, value, -1)]
+        return out.with_not_negative(*news)
+
+    def with_not_negative(self, *numbers: Number) -> "Facts":
+        """Return these facts, and that some numbers are not negative."""
+        ranges, known = dict(self.ranges), list(self.not_negative)
+        for a in numbers:
+            if isinstance(a, int):
+                if a < 0:
+                    return Facts({**ranges, "": (0, -1)}, (), {})
+            elif len(a.k) == 1:
+                ((u, n),) = a.k
+                low, high = ranges[u]
+                ranges[u] = (max(low, -(a.c // n)), high) if n > 0 else (low, min(high, a.c // -n))
+            else:
+                step = gcd(*(n for _, n in a.k))
+                a = Linear(a.c // step, tuple((u, n // step) for u, n in a.k))
+                tighter = [e for e in known if e.k == a.k and e.c <= a.c]
+                if not tighter:
+                    known = [e for e in known if e.k != a.k] + [a]
+        for a in known:
+            for u, n in a.k:
+                others = [(v, m) for v, m in a.k if v != u]
+                most = a.c + sum(m * ranges[v][m > 0] for v, m in others)
+                low, high = ranges[u]
+                bound = most // abs(n)
+                ranges[u] = (max(low, -bound), high) if n > 0 else (low, min(high, bound))
+        for u, values in self.among.items():
+            low, high = ranges[u]
+            left = [v for v in values if low <= v <= high]
+            ranges[u] = (min(left), max(left)) if left else (0, -1)
+        return Facts(ranges, tuple(known), self.among)
+
+
+def compared(e: Number) -> tuple[Case, ...]:
+    """Return the cases that e is not negative, and that it is."""
+    return Case((e,)), Case((combined(-1, e, -1),))
+
+
+def equal_or_not(e: Linear) -> tuple[Case, ...]:
+    """Return the cases that e is 0, above and below."""
+    for u, n in e.k:
+        if abs(n) == 1:
+            rest = combined(e, Linear(0, ((u, n),)), -1)
+            zero = Case((), ((u, times(rest, -n)),))
+            break
+    else:
+        zero = Case((e, times(e, -1)))
+    return zero, Case((combined(e, 1, -1),)), Case((combined(-1, e, -1),))

@@ -1,0 +1,88 @@
+"""Whether a tag is the one given: the one secret condition whose answer everybody may know.
+
+A value is 0 exactly if the first bytes of two tags are the same, where the polynomials of its bits
+are those of the differences, all of them and no others. It is one value, or several that an OR put
+together. The answer is given once. By then the text is written and right; where the tags differ it
+is to be written once more, with zeros.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import Term
+from ghashgen.verify.core.values import Value
+from ghashgen.verify.gcm.comparing import _all_of, _bits
+from ghashgen.verify.gcm.table import GIVEN
+from ghashgen.verify.meaning.hashing import size_of
+from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE, RIGHT, Text
+from ghashgen.verify.rules.state import State
+
+TAGS = frozenset((4, 8, *range(12, 17)))
+"""Bytes of a tag (SP 800-38D, 5.2.1.2)."""
+
+
+@dataclass
+class Answer:
+    """The answer's ghost, and the question that it answers."""
+
+    text: Text
+    tag: Callable[[State, Form], Form | None]
+    """Returns the polynomials of the right tag, in the values that a form has."""
+    number: str = "tag_length"
+    name: str = ANSWER
+
+    def begin(self) -> dict[str, object]:
+        """Return no ghost: nothing has been asked."""
+        return {}
+
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+        """Return the ghost of an assertion: the answer, or None.
+
+        Raises:
+            Refutation: it is something else.
+        """
+        if data not in (None, RIGHT, DIFFERS):
+            raise unsupported(f"no answer: {data!r}")
+        return {} if data is None else {ANSWER: data}
+
+    def instance(
+        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
+    ) -> None:
+        """Check that the answer is the same."""
+        if state.ghosts.get(ANSWER) != to.get(ANSWER):
+            raise unsupported(where + "another answer")
+
+    def may_be_known(self, state: State, value: Term) -> bool:
+        """Return whether a value is 0 if and only if the tag is the one given, and may be told.
+
+        Raises:
+            Refutation: the text is not written yet, or is wrong.
+        """
+        size = state.ghosts[self.number]
+        if ANSWER in state.ghosts or not isinstance(size, int):
+            return False
+        if size not in TAGS:
+            raise Refutation(Category.FUNCTION, f"a tag of {size} bytes is not refused")
+        terms = self.text.names.terms
+        forms = [form for leaf in _all_of(value) if (form := terms.try_form(leaf)) is not None]
+        if len(forms) < len(_all_of(value)):
+            return False
+        largest = max(forms, key=lambda form: len(form.quadratic))
+        right = self.tag(state, largest)
+        if right is None:
+            return False
+        wanted = _bits((right ^ variable(GIVEN)).mask((1 << 8 * size) - 1))
+        if set().union(*map(_bits, forms)) != wanted:
+            return False
+        self.text.check_end(state)
+        return True
+
+    def answered(self, state: State, zero: bool) -> None:
+        """Note the answer: the text is done, or counts anew from its beginning."""
+        memory, out = state.memory, self.text.out
+        memory.written[out] = {}
+        state.ghosts[ANSWER] = RIGHT if zero else DIFFERS
+        state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if zero else 0
+        memory.regions[out].done = self.text.done(state.ghosts)

@@ -1,0 +1,98 @@
+"""Counter blocks and the keystream (SP 800-38D, 6.5): which block of counters is known by a name.
+
+The counter block of the text at d is IV ‖ N + (d - base)/16 modulo 2^32, IV and N being variables:
+any 96 bits and any number. `base` is a ghost, a place in the text; that of J_0 is -16. An assertion
+names the counter at a place of its choice. What another run called it there is compared with it;
+from there on it is IV ‖ N again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form
+from ghashgen.verify.core.numbers import Number, combined, parse
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.values import Linear, Value
+from ghashgen.verify.core.words import M32
+from ghashgen.verify.gcm.cipher import encrypted
+from ghashgen.verify.gcm.counter import IV_BYTES, counter_block
+from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.rules.assertion import require_known
+from ghashgen.verify.rules.state import State
+
+BASE = "counter"
+"""The ghost that says where the counter is IV ‖ N."""
+
+
+@dataclass
+class Counters:
+    """The counters of a text, and what they make under the round keys of a table."""
+
+    names: Names
+    keys: Sequence[Lane]
+    start: Number | None = 0
+    """Where the counter is IV ‖ N at the entry; None: nowhere yet."""
+    explicit: Callable[[], Lane | None] = lambda: None
+    """Returns J_0 where no variable stands for it."""
+    name: str = BASE
+    _forms: dict[Lane, Form] = field(default_factory=dict)
+
+    def begin(self) -> dict[str, object]:
+        """Return the ghost at the entry."""
+        return {} if self.start is None else {BASE: self.start}
+
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+        """Return the ghost of an assertion: a place, or None where no counter is known.
+
+        Raises:
+            Refutation: it is something else.
+        """
+        if data is None:
+            return {}
+        base = parse(data)
+        require_known(base, unknowns, "the counter")
+        return {BASE: base}
+
+    def number(self, at: Number, base: Number | None = None) -> int:
+        """Return what is added to N for the text at a place, of the state that is being run.
+
+        Raises:
+            Refutation: it is at no known distance.
+        """
+        base = self.names.state.ghosts.get(BASE) if base is None else base
+        if base is None:
+            raise unsupported("a counter that nobody knows")
+        distance = combined(at, base, -1)
+        if isinstance(distance, Linear) or distance % BLOCK_BYTES:
+            raise unsupported(f"the counter at {at}, of that at {base}")
+        return distance // BLOCK_BYTES & M32
+
+    def block(self, at: Number) -> Lane:
+        """Return the counter block at a place, as it stands in memory."""
+        first = None if BASE in self.names.state.ghosts else self.explicit()
+        if first is None:
+            return counter_block(self.names.terms, self.number(at))
+        terms = self.names.terms
+        number = 1 + self.number(at, -BLOCK_BYTES) & M32
+        iv = terms.xor(first, 1 << 8 * BLOCK_BYTES - 8)
+        return terms.xor(iv, int.from_bytes(number.to_bytes(4, "big"), "little") << 8 * IV_BYTES)
+
+    def stream(self, at: Number) -> Form:
+        """Return the polynomials of the keystream at a place."""
+        block = self.block(at)
+        if block not in self._forms:
+            self._forms[block] = self.names.terms.form(
+                encrypted(self.names.terms, block, self.keys)
+            )
+        return self._forms[block]
+
+    def instance(
+        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
+    ) -> None:
+        """Check that the state knows its counters: which one is named is of no consequence."""
+        if BASE in to:
+            at = to[BASE]
+            assert isinstance(at, int | Linear)
+            self.block(at)

@@ -1,0 +1,106 @@
+"""The functions of an AES-GCM kernel (SP 800-38D): encrypt and decrypt."""
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form
+from ghashgen.verify.core.numbers import Number, combined
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import Lane
+from ghashgen.verify.gcm.cipher import boxes
+from ghashgen.verify.gcm.counter import counter_block
+from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
+from ghashgen.verify.meaning.counters import Counters
+from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.hash import cell_of, check_hashed
+from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
+from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.meaning.text import Text
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.memory import Memory
+from ghashgen.verify.x86_64.regions import Access
+
+GREATEST_TEXT = (1 << 36) - 32
+"""The most bytes of a text (SP 800-38D, 5.2.1.1)."""
+
+CIPHERTEXT, PLAINTEXT = "C", "T"
+"""The letters of the variables of blocks."""
+
+
+def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:
+    """Return what a function of a kernel means, input and output being one buffer or two.
+
+    Raises:
+        Refutation: it has no meaning here.
+    """
+    names = Names(GcmAlgebra(spec.order), (boxes().kind,))
+    terms, moves = names.terms, names.algebra.memory
+    table: tuple[Lane | None, ...] = tuple(
+        None if c is None else terms.entry(*c) if c[1] or c[0] == ROUND_KEY else 0
+        for c in spec.cells
+    )
+    keys = [terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
+    first = terms.moves(terms.variable(STATE), moves)
+    operation = function.operation
+    if operation not in ("encrypt", "decrypt"):
+        raise unsupported(f"no meaning of {operation}")
+    hashed = Blocks(CIPHERTEXT, "input")
+    read = Blocks(PLAINTEXT, "input") if operation == "encrypt" else hashed
+    counters = Counters(names, keys)
+    text = Text(names, counters, read, hashed, "input" if in_place else "output")
+    if text.encrypting:
+        names.special = text.block
+    hashing = Hashing(names, (hashed,))
+
+    def counter(memory: Memory, at: Number) -> Lane:
+        return counter_block(terms, 0)
+
+    buffers = {
+        "table": Buffer(
+            Access.READ, spec.table_bytes, lambda memory, at: cell_of(table, at), spec.table_align
+        ),
+        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
+        "state": Buffer(Access.UPDATE, BLOCK_BYTES, lambda memory, at: first),
+        "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
+        "output": Buffer(Access.OUTPUT, "length", text.output),
+    }
+
+    def finish(f: Function, state: State) -> None:
+        text.check_end(state)
+        check_hashed(f, state, hashing)
+        blocks = combined(size_of(state.memory, "input"), 0)
+        if blocks == 0 and not state.memory.written["counter"]:
+            return
+        at = text.done(state.ghosts)
+        left = combined(blocks, at, -1)
+        assert isinstance(left, int)
+        last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
+        wanted: Form = terms.form(counters.block(last))
+        f.compare(f.cell(state, "counter", "the counter block"), wanted, "the counter block")
+
+    return Function(
+        function.symbol,
+        spec.abi,
+        spec.wipe,
+        function.parameters,
+        names,
+        buffers,
+        {"length": (0, GREATEST_TEXT)},
+        (hashing, counters, text),
+        tuple(dict.fromkeys((read, hashed))),
+        finish,
+        aliases={"output": "input"} if in_place else {},
+        outputs={text.out: text},
+        values=lambda data: _value(counters, data),
+    )
+
+
+def _value(counters: Counters, data: list[object]) -> Lane | None:
+    match data:
+        case ["counter", at]:
+            return counters.block(at)  # type: ignore[arg-type]
+        case ["entry", "key", int(number)] if 0 <= number < len(counters.keys):
+            return counters.keys[number]
+    return None
+
+
+_ = (Category, Refutation)

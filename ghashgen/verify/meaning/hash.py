@@ -1,0 +1,143 @@
+"""The functions of a GHASH or POLYVAL kernel: init, mul, combine, update and column."""
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.numbers import Number
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.hash.entries import Algebra
+from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
+from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.regions import Access
+
+GREATEST_LENGTH = (1 << 62) - 1
+"""The greatest length in bytes of which anything is claimed."""
+
+ADDEND, FACTOR = "Y", 0
+"""The variable of what combine adds; the power under which its factor goes."""
+
+Cells = tuple[tuple[str, int] | None, ...]
+
+
+def check_table(f: Function, state: State, cells: Cells) -> None:
+    """Compare every cell of a table with its definition.
+
+    Raises:
+        Refutation: they differ.
+    """
+    written = state.memory.written["table"]
+    for index, cell in enumerate(cells):
+        if cell is None:
+            continue
+        kind, power = cell
+        at = BLOCK_BYTES * index
+        what = f"table entry {kind} of H^{power}" if power else "a table entry of zeros"
+        if any(at + k not in written for k in range(BLOCK_BYTES)):
+            raise Refutation(Category.FUNCTION, f"{what} is not written")
+        lane = state.memory.load(Pointer("table", at), BLOCK_BYTES)
+        if not isinstance(lane, int | Term):
+            raise Refutation(Category.FUNCTION, f"{what} is no value of 128 bits")
+        f.compare(lane, f.names.algebra.entry(kind, power) if power else Form(128), what)
+
+
+def _product(f: Function, state: State) -> None:
+    """mul: the state times H."""
+    wanted = f.names.algebra.state({STATE: 1})
+    f.compare(f.register(state, "state", "the state"), wanted, "the state")
+
+
+def _combined(f: Function, state: State) -> None:
+    """combine: the state times the factor, plus the addend."""
+    wanted = f.names.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+    f.compare(f.register(state, "state", "the state"), wanted, "the state")
+
+
+def check_hashed(f: Function, state: State, hashing: Hashing, buffer: str = "state") -> None:
+    """Compare the state with X after all that is hashed.
+
+    Raises:
+        Refutation: they differ.
+    """
+    wanted, written = hashing.at_end(state), state.memory.written[buffer]
+    if wanted == {(STATE, 0): 1} and not any(k in written for k in range(BLOCK_BYTES)):
+        return
+    lane = f.names.named(f.register(state, buffer, "the state"))
+    if f.names.recognised(lane) != wanted:
+        # In words, if it is no polynomial; else the sums differ.
+        f.compare(lane, f.names.algebra.state({}), "the state")
+        raise Refutation(Category.FUNCTION, "the state is wrong")
+
+
+def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
+    """Return what a function of a kernel means.
+
+    Raises:
+        Refutation: it has none here.
+    """
+    names = Names(Algebra(spec.order, spec.op))
+    terms, moves, operation = names.terms, names.algebra.memory, function.operation
+    table = tuple(None if c is None else terms.entry(*c) if c[1] else 0 for c in spec.cells)
+    first = terms.moves(terms.variable(STATE), moves)
+    blocks = Blocks(
+        "C", "input", function.length_multiple if operation == "column" else BLOCK_BYTES
+    )
+    hashing = Hashing(names, (blocks,))
+    making = operation == "init"
+    buffers = {
+        "table": Buffer(
+            Access.WRITE if making else Access.READ,
+            spec.table_bytes,
+            lambda memory, at: None if making else cell_of(table, at),
+            spec.table_align,
+        ),
+        "state": Buffer(Access.UPDATE, BLOCK_BYTES, lambda memory, at: first),
+        "subkey": Buffer(Access.READ, BLOCK_BYTES, lambda memory, at: terms.entry("subkey", 1)),
+        "addend": Buffer(
+            Access.READ, BLOCK_BYTES, lambda memory, at: terms.moves(terms.variable(ADDEND), moves)
+        ),
+        "factor": Buffer(
+            Access.READ, BLOCK_BYTES, lambda memory, at: terms.entry("subkey", FACTOR)
+        ),
+        "result": Buffer(Access.WRITE, BLOCK_BYTES, lambda memory, at: None),
+        "input": Buffer(
+            Access.READ, "length", lambda memory, at: content(names, blocks, memory, at)
+        ),
+    }
+    match operation:
+        case "init":
+            finish = lambda f, state: check_table(f, state, spec.cells)  # noqa: E731
+        case "mul":
+            finish = _product
+        case "combine":
+            finish = _combined
+        case "update" | "column":
+            finish = lambda f, state: check_hashed(f, state, hashing)  # noqa: E731
+        case _:
+            raise unsupported(f"no meaning of {operation}")
+    over = operation in ("update", "column")
+    return Function(
+        function.symbol,
+        spec.abi,
+        spec.wipe,
+        function.parameters,
+        names,
+        buffers,
+        {"length": (0, GREATEST_LENGTH // function.length_multiple)} if over else {},
+        (hashing,) if over else (),
+        (blocks,) if over else (),
+        finish,
+        vectors_named=making,
+        multiple=function.length_multiple,
+        unit=function.length_unit,
+    )
+
+
+def cell_of(table: tuple[Lane | None, ...], at: Number) -> Lane | None:
+    """Return what 16 bytes of a table hold."""
+    if not isinstance(at, int):
+        raise unsupported("a cell of the table at an unknown place")
+    return table[at // BLOCK_BYTES] if 0 <= at // BLOCK_BYTES < len(table) else None

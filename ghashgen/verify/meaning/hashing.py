@@ -1,0 +1,227 @@
+"""What is hashed, and the equation that says how far: X(d)·H^k is a sum of values times powers.
+
+X(d) is the state after the first d bytes of what is hashed: X(0) is the state on entry, and
+X(d + 16) = (X(d) + C_d)·H for the block C_d at d (SP 800-38D, 6.4). What is hashed may lie in
+several buffers, each padded with zeros to whole blocks; d is then a buffer and a place in it.
+Kernels hold X as a sum, one value a lane or an accumulator, each some powers of H behind; k says
+how many powers of H the whole sum is ahead. H may be 0, so X(d) is not known from X(d)·H^k, but X
+of k blocks later is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.linear import Fork, compared
+from ghashgen.verify.core.numbers import Number, combined, parse, parts
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.term import RAW, Lane, Term
+from ghashgen.verify.core.values import Linear, UndecidedError, Value
+from ghashgen.verify.meaning.names import Names, Partial, Sum
+from ghashgen.verify.rules.assertion import require_known
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.memory import Memory
+
+STATE = "X"
+"""The variable of the state on entry."""
+
+Sums = tuple[tuple[str, int], ...]
+"""Values, each with a power of H."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of one buffer, `apart` bytes from one to the next, and their variables' letter."""
+
+    letter: str
+    buffer: str
+    apart: int = BLOCK_BYTES
+
+    def name(self, at: Number) -> str:
+        """Return the variable that is the register of the block at a place."""
+        return f"{self.letter}{at}"
+
+
+def size_of(memory: Memory, buffer: str) -> Number:
+    """Return the bytes of a buffer."""
+    size = memory.regions[buffer].size
+    assert isinstance(size, int | Linear)
+    return size
+
+
+def content(names: Names, blocks: Blocks, memory: Memory, at: Number) -> Lane | None:
+    """Return 16 bytes of a buffer as they stand in memory at first; None where there are none.
+
+    Raises:
+        Fork: whether they are a whole block depends on the unknowns.
+    """
+    c, k = parts(at)
+    if c % blocks.apart or any(n % blocks.apart for _, n in k):
+        return None
+    left, moves = combined(size_of(memory, blocks.buffer), at, -1), names.algebra.memory
+    facts = memory.facts
+    if facts.below(left, BLOCK_BYTES) is False:
+        return names.terms.moves(names.terms.variable(blocks.name(at)), moves)
+    if isinstance(left, Linear):
+        if not facts.below(left, BLOCK_BYTES):
+            raise Fork("a block, whole or not", compared(combined(left, BLOCK_BYTES, -1)))
+        facts.near(left)  # type: ignore[attr-defined]
+        raise UndecidedError("a block of so many bytes")
+    if left <= 0:
+        return None
+    partial = Partial(blocks.name(at), left)
+    names.partials |= {partial}
+    return names.terms.moves(names.terms.variable(partial.bytes, RAW), moves)
+
+
+def last_block(blocks: Blocks, memory: Memory) -> Partial | None:
+    """Return the last block of a buffer, where it is partial and that is known."""
+    size = size_of(memory, blocks.buffer)
+    c, k = parts(size)
+    if c % BLOCK_BYTES == 0 or any(n % BLOCK_BYTES for _, n in k):
+        return None
+    return Partial(blocks.name(combined(size, c % BLOCK_BYTES, -1)), c % BLOCK_BYTES)
+
+
+@dataclass
+class Hashing:
+    """What is hashed, buffer after buffer, and how the ghosts of one state are called."""
+
+    names: Names
+    order: tuple[Blocks, ...]
+    name: str = "x"
+    first: Sums = ((STATE, 0),)
+    """The state on entry."""
+    ends: Mapping[str, str] = field(default_factory=dict)
+    """The number that is the length of a buffer: a state may stand at its end, within a block."""
+    keys: tuple[str, str, str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        of, hashed, ahead, items = (f"{self.name}.{k}" for k in ("of", "hashed", "ahead", "sum"))
+        self.keys = of, hashed, ahead, items
+
+    def begin(self) -> dict[str, object]:
+        """Return the ghosts at the entry: nothing is hashed, and the sum is the state."""
+        return dict(zip(self.keys, (0, 0, 0, self.first), strict=True))
+
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+        """Return the ghosts of an assertion, or none of them for None.
+
+        {"of": buffer, "hashed": bytes of it, "ahead": k, "sum": [[value, power], …]}
+
+        Raises:
+            Refutation: they are of another form.
+        """
+        match data:
+            case None:
+                return {}
+            case {
+                "of": str(buffer), "hashed": str(text), "ahead": int(ahead), "sum": list(items),
+                **rest,
+            } if not rest:  # fmt: skip
+                numbers = [k for k, one in enumerate(self.order) if one.buffer == buffer]
+                hashed = parse(text)
+                require_known(hashed, unknowns, "hashed")
+                c, k = parts(hashed)
+                if len(numbers) != 1 or ahead < 0:
+                    raise unsupported(f"a state of {buffer}, or one that is behind")
+                blocks = self.order[numbers[0]]
+                within = any(n % blocks.apart for n in (c, *(n for _, n in k)))
+                if within and text != self.ends.get(buffer):
+                    raise unsupported("a state within a block")
+                values = numbers[0], hashed, ahead, tuple(map(_item, items))
+                return dict(zip(self.keys, values, strict=True))
+        raise unsupported(f"no ghosts of a hash: {data!r}")
+
+    def position(self, ghosts: Mapping[str, object]) -> tuple[int, Number, int, Sums]:
+        """Return the buffer's number, the place in it, k, and the sum.
+
+        Raises:
+            Refutation: the state is not known.
+        """
+        if self.keys[0] not in ghosts:
+            raise unsupported("a state of which nothing is known")
+        of, hashed, ahead, items = (ghosts[key] for key in self.keys)
+        assert isinstance(of, int)
+        assert isinstance(ahead, int)
+        assert isinstance(items, tuple)
+        assert isinstance(hashed, int | Linear)
+        return of, hashed, ahead, items
+
+    def unfolded(self, state: State, of: int, to: Number, ahead: int) -> Sum:
+        """Return X(to)·H^ahead, to in buffer `of`, by what the state's ghosts say of X.
+
+        Raises:
+            Fork: how many blocks are between depends on the unknowns.
+            Refutation: nothing is known of it.
+        """
+        now, at, before, items = self.position(state.ghosts)
+        names: list[str] = []
+        while now < of:
+            names += self._between(state, now, at, size_of(state.memory, self.order[now].buffer))
+            now, at = now + 1, 0
+        if now > of:
+            raise unsupported("a state of what is hashed already")
+        names += self._between(state, now, at, to)
+        more = len(names) + ahead - before
+        if more < 0 or ahead < 0:
+            raise unsupported(f"X at {to}, of X {before} powers ahead at {at}")
+        out: dict[tuple[str, int], int] = {}
+        for name, power in items:
+            toggle(out, (name, power + more))
+        for k, name in enumerate(names):
+            toggle(out, (name, len(names) - k + ahead))
+        return out
+
+    def _between(self, state: State, of: int, at: Number, to: Number) -> list[str]:
+        distance, blocks = combined(to, at, -1), self.order[of]
+        if isinstance(distance, Linear):
+            state.facts.near(distance)
+            raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
+        if distance < 0:
+            raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
+        return [blocks.name(combined(at, k)) for k in range(0, distance, blocks.apart)]
+
+    def instance(
+        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
+    ) -> None:
+        """Check an assertion's equation: its values, times their powers, are what X unfolds to."""
+        if self.keys[0] not in to:
+            return
+        of, hashed, ahead, items = self.position(to)
+        if not state.facts.shows(
+            combined(size_of(state.memory, self.order[of].buffer), hashed, -1)
+        ):
+            raise unsupported(where + "hashed beyond the end")
+        total: dict[tuple[str, int], int] = {}
+        for name, power in items:
+            value = bound.get(name.removeprefix("u"))
+            if not isinstance(value, int | Term) or name[0] != "u":
+                raise unsupported(where + f"an equation of {name}, which is no unknown value")
+            found = self.names.recognised(self.names.named(value))
+            if found is None:
+                raise Refutation(Category.FUNCTION, where + f"{name} is no sum of powers of H")
+            for inner, m in found:
+                toggle(total, (inner, m + power))
+        if total != self.unfolded(state, of, hashed, ahead):
+            raise Refutation(Category.FUNCTION, where + f"the values do not make up X({hashed})")
+
+    def at_end(self, state: State) -> Sum:
+        """Return X after all that is hashed."""
+        last = len(self.order) - 1
+        return self.unfolded(state, last, size_of(state.memory, self.order[last].buffer), 0)
+
+
+def _item(data: object) -> tuple[str, int]:
+    match data:
+        case [str(name), int(power)] if power >= 0:
+            return f"u{name}", power
+    raise unsupported(f"no part of a sum: {data!r}")
+
+
+def toggle(items: dict[tuple[str, int], int], key: tuple[str, int]) -> None:
+    """Add a part to a sum: the same part twice is none."""
+    if key in items:
+        del items[key]
+    else:
+        items[key] = 1

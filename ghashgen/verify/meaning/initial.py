@@ -1,0 +1,121 @@
+"""J_0, the counter block before the text's first (SP 800-38D, 7.1), and E_K(J_0), a tag's mask.
+
+An IV of 12 bytes is followed by the number 1. Any other is hashed, padded, with the block of its
+length in bits behind it. From where J_0 is known it is IV ‖ N, like every counter: what is equal to
+its definition is that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.numbers import combined
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Lane, Term
+from ghashgen.verify.core.values import Linear, Value
+from ghashgen.verify.gcm.cipher import encrypted
+from ghashgen.verify.gcm.counter import IV_BYTES
+from ghashgen.verify.gcm.table import MASK
+from ghashgen.verify.meaning.counters import BASE, Counters
+from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
+from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.rules.state import State
+
+FIRST = -BLOCK_BYTES
+"""The place of J_0, of which the text's first block is the next."""
+
+
+@dataclass
+class Initial:
+    """J_0 of an IV, and the mask, whose ghost says that it is the variable M."""
+
+    counters: Counters
+    iv: Blocks
+    hashing: Hashing
+    lengths: Lengths
+    number: str = "iv_length"
+    name: str = "mask"
+    _found: dict[tuple[object, ...], bool] = field(default_factory=dict)
+
+    def begin(self) -> dict[str, object]:
+        """Return no ghost: the mask has no name at the entry."""
+        return {}
+
+    def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
+        """Return the ghost of an assertion: whether the mask has its name.
+
+        Raises:
+            Refutation: it says something else.
+        """
+        if not isinstance(data, bool):
+            raise unsupported(f"no ghost of the mask: {data!r}")
+        return {self.name: True} if data else {}
+
+    def explicit(self) -> Lane | None:
+        """Return J_0 where it is the IV and the number 1, None where it is not."""
+        state = self.counters.names.state
+        if state.ghosts.get(self.number) != IV_BYTES:
+            return None
+        names = self.counters.names
+        moves = names.algebra.memory
+        iv = names.terms.moves(names.terms.variable(self.iv.name(0)), moves)
+        # Behind the IV's last byte its block has zeros.
+        return names.terms.xor(iv, 1 << 8 * BLOCK_BYTES - 8)
+
+    def named(self, lane: Lane) -> Lane:
+        """Return J_0, if it was hashed, as the counter block that it is; else the value."""
+        names = self.counters.names
+        state: State = names.state
+        if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER | RAW):
+            return lane
+        if self.hashing.keys[0] not in state.ghosts or state.ghosts[self.number] == IV_BYTES:
+            return lane
+        left = combined(
+            size_of(state.memory, self.iv.buffer), self.hashing.position(state.ghosts)[1], -1
+        )
+        if isinstance(left, Linear) or not names.has_product(lane):
+            return lane
+        for moves, back in (
+            (names.algebra.register, None),
+            (None, names.algebra.register),
+        ):
+            if self._is_first(state, lane if moves is None else names.terms.moves(lane, moves)):
+                state.ghosts.setdefault(BASE, FIRST)
+                block = self.counters.block(FIRST)
+                return block if back is None else names.terms.moves(block, back)
+        return names.rebuilt(lane, self.named)
+
+    def _is_first(self, state: State, register: Lane) -> bool:
+        key = (register, state.ghosts[self.number], *(state.ghosts[k] for k in self.hashing.keys))
+        if key not in self._found:
+            self._found[key] = self.lengths.ends(register, self.hashing, state)
+        return self._found[key]
+
+    def mask(self, state: State) -> Form:
+        """Return the polynomials of E_K(J_0)."""
+        if state.ghosts.get(self.name):
+            return variable(MASK)
+        return self.counters.stream(FIRST)
+
+    def instance(
+        self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
+    ) -> None:
+        """Check that the state knows its mask, where an assertion has a name for it."""
+        if self.name in to:
+            self.mask(state)
+
+    def value(self, data: list[object]) -> Lane | None:
+        """Return the mask, where an assertion names it, or a counter."""
+        names = self.counters.names
+        match data:
+            case ["mask"]:
+                if names.state.ghosts.get(self.name):
+                    return names.terms.variable(MASK)
+                return encrypted(names.terms, self.counters.block(FIRST), self.counters.keys)
+            case ["counter", at]:
+                assert isinstance(at, int | Linear)
+                return self.counters.block(at)
+            case ["entry", "key", int(number)] if 0 <= number < len(self.counters.keys):
+                return self.counters.keys[number]
+        return None

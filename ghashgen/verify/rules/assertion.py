@@ -1,0 +1,239 @@
+"""Assertions: complete symbolic states as plain data.
+
+    certificate  {"assertions": {name: assertion}}
+    assertion    {"at": offset of its address from the function's,
+                  "unknowns": {unknown: [least, greatest]}, "among": {unknown: [value, …]},
+                  "facts": [number that is not negative],
+                  "places": {place: value}, "ghosts": {ghost: as its family says},
+                  "flags": "secret" | "public", "dirty": whether upper halves may be in use,
+                  "level": number, "falls": number,
+                  "from": {source: [{unknown: number in the source's unknowns}]}}
+    number       "128*t+r-16"
+    place        rax .. r15, v0.0 .. v31.3 (128 bits), k0 .. k7, or "region+number:bytes"
+    value        "?" anything | "!" anything public, each an unknown of its own
+                 | ["v", name] an unknown value, the same wherever it is named
+                 | ["n", number] | ["p", region, number] | ["@", register] what the caller left
+                 | ["c", "0x.."] a constant | ["t", ...] a term
+
+A register that is not named is "?"; a byte that may have been written must be named. What is read
+here is refused unless it is exactly of this form.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ghashgen.verify.core.linear import Facts
+from ghashgen.verify.core.numbers import Number, combined, parse, parts
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.x86_64.machine import GPR_NAMES, LANES
+
+FIELDS = frozenset(
+    (
+        "at",
+        "unknowns",
+        "among",
+        "facts",
+        "places",
+        "ghosts",
+        "flags",
+        "dirty",
+        "level",
+        "falls",
+        "from",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value is: one of the files of registers with index and lane, or bytes of a region."""
+
+    name: str
+    file: str
+    index: int = 0
+    lane: int = 0
+    bits: int = 64
+    region: str = ""
+    offset: Number = 0
+
+
+def _registers() -> Iterator[Place]:
+    for k, name in enumerate(GPR_NAMES):
+        yield Place(name, "gpr", k)
+    for k in range(32):
+        for lane in range(LANES):
+            yield Place(f"v{k}.{lane}", "vec", k, lane, 128)
+    for k in range(8):
+        yield Place(f"k{k}", "mask", k)
+
+
+REGISTERS = {place.name: place for place in _registers()}
+"""Every register by its name in a certificate."""
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """One complete symbolic state."""
+
+    name: str
+    at: int
+    unknowns: Mapping[str, tuple[int, int]]
+    among: Mapping[str, frozenset[int]]
+    known: tuple[Number, ...]
+    registers: Mapping[str, object]
+    memory: tuple[tuple[Place, object], ...]
+    ghosts: Mapping[str, object]
+    public_flags: bool
+    dirty: bool
+    level: int
+    falls: Number
+    sources: Mapping[str, tuple[Mapping[str, Number], ...]]
+
+    def facts(self) -> Facts:
+        """Return what it says of its unknowns."""
+        return Facts(dict(self.unknowns), (), self.among).with_not_negative(*self.known)
+
+
+def read_certificate(data: object) -> dict[str, Assertion]:
+    """Return the assertions of a certificate by their names.
+
+    Raises:
+        Refutation: it is not of the form of one.
+    """
+    named = _mapping(_only(data, "a certificate", frozenset({"assertions"}))["assertions"])
+    return {name: _assertion(name, one) for name, one in sorted(named.items())}
+
+
+def _assertion(name: str, data: object) -> Assertion:
+    if name == "entry":
+        raise unsupported("an assertion that is called entry")
+    found = _only(data, name, FIELDS)
+    unknowns = {u: _range(u, r) for u, r in _mapping(found["unknowns"]).items()}
+    among = {
+        u: frozenset(map(_integer, _list(values))) for u, values in _mapping(found["among"]).items()
+    }
+    if among.keys() - unknowns.keys():
+        raise unsupported(f"{name}: values of no unknown")
+    places = _mapping(found["places"])
+    for v in places.values():
+        _require_value(v)
+    memory = tuple((_bytes(p), v) for p, v in sorted(places.items()) if p not in REGISTERS)
+    flags, dirty = found["flags"], found["dirty"]
+    if flags not in ("secret", "public") or not isinstance(dirty, bool):
+        raise unsupported(f"{name}: flags {flags!r}, dirty {dirty!r}")
+    sources = {
+        source: tuple({u: parse(n) for u, n in _mapping(one).items()} for one in _list(several))
+        for source, several in _mapping(found["from"]).items()
+    }
+    out = Assertion(
+        name,
+        _integer(found["at"]),
+        unknowns,
+        among,
+        tuple(parse(n) for n in _list(found["facts"])),
+        {p: v for p, v in places.items() if p in REGISTERS},
+        memory,
+        _mapping(found["ghosts"]),
+        flags == "public",
+        dirty,
+        _integer(found["level"]),
+        parse(found["falls"]),
+        sources,
+    )
+    for number in (*out.known, out.falls, *(place.offset for place, _ in memory)):
+        require_known(number, unknowns, name)
+    return out
+
+
+def _require_value(v: object) -> None:
+    match v:
+        case "?" | "!" | ["n", str()] | ["v", str()] | ["@", str()] | ["p", str(), str()]:
+            return
+        case ["c", str(text)] if _HEX.fullmatch(text):
+            return
+        case ["t", "xor", a, b]:
+            _require_value(a)
+            _require_value(b)
+            return
+        case ["t", "moves", a, list(moves)] if all(map(_is_move, moves)):
+            _require_value(a)
+            return
+        case ["t", str(name), *rest] if name not in ("xor", "moves"):
+            if all(isinstance(x, str | int) or _is_number(x) for x in rest):
+                return
+    raise unsupported(f"no value: {v!r}")
+
+
+_HEX = re.compile("0x[0-9a-f]{1,32}")
+
+
+def _is_move(data: object) -> bool:
+    match data:
+        case [int(shift), str(keep)]:
+            return abs(shift) < 128 and _HEX.fullmatch(keep) is not None
+    return False
+
+
+def _is_number(data: object) -> bool:
+    match data:
+        case ["n", str()]:
+            return True
+    return False
+
+
+def require_known(number: Number, unknowns: Mapping[str, object], where: str) -> None:
+    """Refuse a number with an unknown that there is not."""
+    for u, _ in parts(number)[1]:
+        if u not in unknowns:
+            raise unsupported(f"{where}: no unknown {u}")
+
+
+def _bytes(text: str) -> Place:
+    region, plus, rest = text.partition("+")
+    offset, colon, size = rest.rpartition(":")
+    if not (plus and colon and size.isdecimal() and 1 <= int(size) <= 16):
+        raise unsupported(f"no place: {text}")
+    return Place(text, "memory", bits=8 * int(size), region=region, offset=parse(offset))
+
+
+def _range(name: str, data: object) -> tuple[int, int]:
+    ends = [_integer(end) for end in _list(data)]
+    # Names with digits are for the unknowns that come with a case (`Facts.residues`).
+    if len(ends) != 2 or ends[0] > ends[1] or not re.fullmatch("[a-z][a-z_]*", name):
+        raise unsupported(f"no range of an unknown: {name} {data!r}")
+    return ends[0], ends[1]
+
+
+def _integer(data: object) -> int:
+    if not isinstance(data, int) or isinstance(data, bool):
+        raise unsupported(f"no number: {data!r}")
+    return data
+
+
+def _list(data: object) -> list[object]:
+    if not isinstance(data, list):
+        raise unsupported(f"no list: {data!r}")
+    return data
+
+
+def _mapping(data: object) -> dict[str, object]:
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise unsupported(f"no table: {data!r}")
+    return data
+
+
+def _only(data: object, what: str, names: frozenset[str]) -> dict[str, object]:
+    found = _mapping(data)
+    if found.keys() != names:
+        odd = ", ".join(sorted(found.keys() ^ names))
+        raise unsupported(f"{what}: {odd} missing or not known")
+    return found
+
+
+def sum_of(*numbers: Number) -> Number:
+    """Return a sum."""
+    out: Number = 0
+    for number in numbers:
+        out = combined(out, number)
+    return out

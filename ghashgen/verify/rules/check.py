@@ -1,0 +1,398 @@
+"""The rules: run, divide, cut, descend, end.
+
+1. Step. One decoded instruction on one state, by its row.
+2. Divide. What depends on the unknowns is asked again in each of its cases (`Fork`), which are all
+   that there are. A condition on anything else is refused.
+3. Cut. At an address with assertions a state must be an instance of one: its numbers and values,
+   put in the place of the assertion's unknowns, make every component equal and every fact true.
+   Each assertion is run once, with its unknowns as they are, to the next cuts and returns.
+4. Descend. From an assertion to one of its own level, a number falls that is never negative.
+5. End. At a return, convention, results, memory and wipe are compared with the specification.
+
+Nothing is changed in place at a cut. What no rule covers is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from iced_x86 import Instruction, InstructionInfoFactory
+
+from ghashgen.verify.core.linear import Fork
+from ghashgen.verify.core.numbers import Number, combined, replaced
+from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.term import Lane, Term, same_value, secret
+from ghashgen.verify.core.values import Linear, Pointer, UndecidedError, Value
+from ghashgen.verify.rules.assertion import REGISTERS, Assertion, Place, require_known
+from ghashgen.verify.rules.divided import Answered, Divided
+from ghashgen.verify.rules.entry import blank, entered
+from ghashgen.verify.rules.meaning import Meaning, facts_of
+from ghashgen.verify.rules.state import State, own
+from ghashgen.verify.rules.values import value_of
+from ghashgen.verify.x86_64.abi import check_entry, check_frame, check_return
+from ghashgen.verify.x86_64.dataflow import address_guard, guard
+from ghashgen.verify.x86_64.decoding import decode
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flags import Open, SecretCondition, Why, alike
+from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
+from ghashgen.verify.x86_64.machine import END, LANES, RSP, Machine, Step
+from ghashgen.verify.x86_64.memory import STACK
+from ghashgen.verify.x86_64.rows.table import step_of
+from ghashgen.verify.x86_64.wipe import check_wiped
+
+MOST_STEPS, MOST_RUNS = 50_000, 50_000
+"""Instructions between two cuts, and cases: more than any kernel needs."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """One instruction, ready to run."""
+
+    step: Step
+    following: int
+    guards: tuple[Callable[[Machine], None], ...]
+    vectors: tuple[int, ...]
+
+
+class Checker:
+    """Checks one function's certificate against its specification."""
+
+    def __init__(
+        self, image: Image, meaning: Meaning, assertions: Mapping[str, Assertion],
+        align: tuple[int, int] = (16, 8),
+    ) -> None:  # fmt: skip
+        self.image, self.meaning, self.terms, self.align = image, meaning, meaning.terms, align
+        self.entry = image.symbol(meaning.symbol)
+        self.assertions = dict(assertions)
+        self.at: dict[int, list[Assertion]] = {}
+        for assertion in assertions.values():
+            self.at.setdefault(self.entry + assertion.at, []).append(assertion)
+        self._decoded: dict[int, Decoded] = {}
+        self.steps = self.runs = self.returns = 0
+        self.gpr: list[Value] = []
+        self.vec: list[tuple[Lane, ...]] = []
+
+    def check(self) -> None:
+        """Check it all: the entry and each assertion, run to the next cuts and returns.
+
+        Raises:
+            Refutation: something is not shown.
+        """
+        check_entry(self.image, self.meaning.symbol)
+        try:
+            self.run(self.begin(), self.entry, None)
+            for assertion in self.assertions.values():
+                self.run(self.state(assertion), self.entry + assertion.at, assertion)
+        except UndecidedError as error:
+            raise unsupported(f"not decided: {error}", self.terms.at) from None
+
+    def begin(self) -> State:
+        """Return the state at the entry."""
+        facts = facts_of(self.meaning)
+        call = self.meaning.call(own(facts), self.align)
+        state = entered(self.image, self.terms, call, facts)
+        state.ghosts = self.meaning.begin() | own(facts)
+        self.gpr, self.vec = list(state.machine.gpr), list(state.machine.vec)
+        return state
+
+    # Rules 1 and 2.
+
+    def run(self, state: State, address: int, source: Assertion | None) -> None:
+        """Run a state to the next cuts and returns, in all its cases."""
+        work = [(state, address, True)]
+        while work:
+            self.runs += 1
+            if self.runs > MOST_RUNS:
+                raise unsupported("more cases than any kernel needs", self.terms.at)
+            state, address, begun = work.pop()
+            try:
+                address, begun = self._advance(state, address, begun, source)
+            except Answered as answered:
+                work += [(case, answered.at, True) for case in answered.cases]
+            except Divided as divided:
+                cases = (state.within(case) for case in divided.question.cases)
+                work += [(case, divided.at, divided.begun) for case in cases if case is not None]
+
+    def _advance(
+        self, state: State, address: int, begun: bool, source: Assertion | None
+    ) -> tuple[int, bool]:
+        """Run one case to a cut or a return.
+
+        `begun` says that it is not to be cut where it stands.
+        """
+        self.meaning.entering(state)
+        for _ in range(MOST_STEPS):
+            if address == END or (not begun and address in self.at):
+                try:
+                    if address == END:
+                        self._end(state)
+                    else:
+                        self.arrive(state, address, source)
+                except Fork as question:
+                    raise Divided(question, address, False) from None
+                return address, begun
+            try:
+                address = self.step(state, address)
+            except Fork as question:
+                raise Divided(question, address, True) from None
+            except SecretCondition as asked:
+                raise Answered(self.answers(state, asked), address) from None
+            begun = False
+        raise unsupported(f"no cut within {MOST_STEPS} instructions", address)
+
+    def answers(self, state: State, asked: SecretCondition) -> list[State]:
+        """Return the two states behind a condition that depends on a secret.
+
+        Raises:
+            Refutation: it is not the one question whose answer the specification gives away.
+        """
+        if asked.value is None or not self.meaning.may_be_known(state, asked.value):
+            raise asked
+        out = []
+        for zero in (True, False):
+            case = state.copy()
+            case.machine.flags = replace(case.machine.flags, zero=zero)
+            self.meaning.answered(case, zero)
+            out.append(case)
+        return out
+
+    def step(self, state: State, address: int) -> int:
+        """Execute one instruction; return the address of the next.
+
+        Raises:
+            Fork: what it does depends on the unknowns; nothing has been done.
+            Refutation: it may not be executed.
+        """
+        m, meaning = state.machine, self.meaning
+        now = self._decoded.get(address) or self._decode(address)
+        self.terms.at = address
+        pointer, before, flags = m.gpr[RSP], _written(m), m.flags
+        try:
+            for check in now.guards:
+                check(m)
+            following = now.step(m)
+        except (Fork, SecretCondition):
+            if _written(m) != before or m.flags is not flags:
+                raise unsupported("cases of an instruction that has begun", address) from None
+            raise
+        self.steps += 1
+        if m.gpr[RSP] is not pointer:
+            top = m.gpr[RSP]
+            if not isinstance(top, Pointer) or top.region != STACK:
+                raise unsupported("the stack pointer leaves the stack", address)
+            check_frame(m)
+            if following != END:
+                m.memory.release()
+        if meaning.vectors_named:
+            for k in now.vectors:
+                m.vec[k] = tuple(meaning.named(lane) for lane in m.vec[k])
+        return now.following if following is None else following
+
+    def _decode(self, address: int) -> Decoded:
+        i = decode(self.image, address)
+        guards = tuple(g for g in (address_guard(i), guard(i)) if g)
+        vectors = vectors_written(i) if self.meaning.vectors_named else ()
+        now = self._decoded[address] = Decoded(step_of(i), int(i.next_ip), guards, vectors)
+        return now
+
+    # Rule 3.
+
+    def state(self, a: Assertion) -> State:
+        """Return the state that an assertion is, with its unknowns as they are."""
+        facts, meaning, terms = a.facts(), self.meaning, self.terms
+        if missing := [n for n in meaning.numbers if n not in a.unknowns]:
+            raise unsupported(f"{a.name}: no unknown {missing[0]}")
+        call = meaning.call({n: own(facts)[n] for n in meaning.numbers}, self.align)
+        state = blank(self.image, terms, call, facts, a.name)
+        numbers, m = own(facts), state.machine
+        state.ghosts = meaning.ghosts(a.ghosts, a.unknowns) | {
+            n: numbers[n] for n in meaning.numbers
+        }
+        terms.at = self.entry + a.at
+        meaning.entering(state)
+
+        def value(v: object, bits: int) -> Value:
+            if v in ("?", "!"):
+                return terms.lost("an unknown of a cut", v == "?", bits)
+            return value_of(v, numbers, bits, self._fresh, meaning, (self.gpr, self.vec))
+
+        vec: list[list[Any]] = [[0] * LANES for _ in m.vec]
+        for name, place in REGISTERS.items():
+            found = value(a.registers.get(name, "?"), place.bits)
+            if place.file == "vec":
+                vec[place.index][place.lane] = found
+            else:
+                getattr(m, place.file)[place.index] = found
+        for k, lanes in enumerate(vec):
+            m.vec[k] = tuple(lanes)
+        for place, v in a.memory:
+            if place.region not in state.memory.written:
+                raise unsupported(f"{a.name}: no buffer {place.region}")
+            found, first = value(v, place.bits), state.memory.key(place.offset)
+            cells = {first + k: (found, k) for k in range(place.bits // 8)}
+            state.memory.written[place.region].update(cells)
+        m.flags = alike(Open(Why.UNDEFINED, not a.public_flags))
+        m.upper_dirty = a.dirty
+        pointer = m.gpr[RSP]
+        if not isinstance(pointer, Pointer) or pointer.region != STACK:
+            raise unsupported(f"{a.name}: a stack pointer that is none")
+        check_frame(m)
+        state.memory.release()
+        return state
+
+    def _fresh(self, name: str, bits: int) -> Value:
+        variable = self.terms.variable(f"u{name}")
+        return variable if bits == 128 else self.terms.keep(variable, (1 << bits) - 1)
+
+    def arrive(self, state: State, address: int, source: Assertion | None) -> None:
+        """Check that a state is an instance of an assertion there, and nearer to the end.
+
+        Raises:
+            Refutation: of the last way that was tried.
+        """
+        refused: Refutation | None = None
+        for a in self.at[address]:
+            for numbers in a.sources.get(state.label, ()):
+                try:
+                    self._instance(state, a, source, numbers)
+                except Refutation as error:
+                    refused = error
+                else:
+                    return
+        raise refused or unsupported(f"{state.label}: no way to any assertion at {address:#x}")
+
+    def _instance(
+        self, state: State, a: Assertion, source: Assertion | None, numbers: Mapping[str, Number]
+    ) -> None:
+        where = f"{state.label} -> {a.name}: "
+        m, facts, memory, meaning = state.machine, state.facts, state.memory, self.meaning
+        if numbers.keys() != a.unknowns.keys():
+            raise unsupported(where + "no numbers for its unknowns")
+        for number in numbers.values():
+            require_known(number, state.origin, where)
+        to = {u: replaced(number, state.origin) for u, number in numbers.items()}
+        for u, (low, high) in a.unknowns.items():
+            if not facts.shows(combined(to[u], low, -1)) or not facts.shows(
+                combined(high, to[u], -1)
+            ):
+                raise unsupported(where + f"{u} = {to[u]} is not in its range")
+        for u, values in a.among.items():
+            if not facts.one_of(to[u], values):
+                raise unsupported(where + f"{u} = {to[u]} may be none of its values")
+        for known in a.known:
+            if not facts.shows(replaced(known, to)):
+                raise unsupported(
+                    where + f"{known} may be negative, where it is {replaced(known, to)}"
+                )
+        for n in meaning.numbers:
+            if to.get(n) != state.ghosts[n]:
+                raise unsupported(where + f"{n} is {state.ghosts[n]}, not {to.get(n)}")
+        bound: dict[str, Value] = {}
+
+        def unknown_value(name: str, bits: int) -> Value:
+            if name not in bound:
+                raise unsupported(where + f"{name} is in no place of its own before")
+            return bound[name]
+
+        def compare(place: Place, is_: Value, v: object) -> None:
+            if v == "?":
+                return  # Anything, known or not.
+            if v == "!":
+                if secret(is_):
+                    raise unsupported(where + f"{place.name} is a secret")
+                return
+            if isinstance(v, list) and len(v) == 2 and v[0] == "v" and v[1] not in bound:
+                if not isinstance(is_, int | Term):
+                    raise unsupported(where + f"{place.name} is an address or a length")
+                bound[v[1]] = is_
+                return
+            # First by the names that it has here: an assertion may speak of what they are names of.
+            named = meaning.canonical(is_) if isinstance(is_, Term) else is_
+            wanted = value_of(v, to, place.bits, unknown_value, meaning, (self.gpr, self.vec))
+            if not self._equal(is_, wanted) and not self._equal(named, wanted):
+                raise unsupported(where + f"{place.name} is not as the assertion has it")
+
+        for name, place in REGISTERS.items():
+            file = getattr(m, place.file)[place.index]
+            compare(
+                place, file[place.lane] if place.file == "vec" else file, a.registers.get(name, "?")
+            )
+        said: dict[str, set[int]] = {region: set() for region in memory.written}
+        for place, v in a.memory:
+            if place.region not in said:
+                raise unsupported(where + f"no buffer {place.region}")
+            first = memory.key(replaced(place.offset, to))
+            said[place.region].update(range(first, first + place.bits // 8))
+            compare(place, memory._read(place.region, first, place.bits // 8), v)
+        ghosts = meaning.ghosts(a.ghosts, a.unknowns)
+        moved = {
+            name: replaced(ghost, to) if isinstance(ghost, int | Linear) else ghost
+            for name, ghost in ghosts.items()
+        }
+        for region, written in memory.written.items():
+            left = written.keys() - said[region]
+            if left and (left := left - meaning.settled(state, region, moved, where)):
+                at = memory.place(min(left))
+                raise unsupported(where + f"byte {at} of {region} is written and left out")
+        if a.public_flags and m.flags.secret:
+            raise unsupported(where + "flags may hold a secret")
+        if m.upper_dirty and not a.dirty:
+            raise unsupported(where + "upper halves are in use")
+        if len(memory.returns) != 1:
+            raise unsupported(where + "inside a call")
+        meaning.instance(state, a, moved, bound)
+        self._descend(state, a, source, to, where)
+
+    def _equal(self, a: Value, b: Value) -> bool:
+        if isinstance(a, int | Term) and isinstance(b, int | Term):
+            if same_value(a, b):
+                return True
+            form = self.terms.try_form(a)
+            return form is not None and form == self.terms.try_form(b)
+        if isinstance(a, Pointer) and isinstance(b, Pointer):
+            return a.region == b.region and a.offset == b.offset
+        return isinstance(a, int | Linear) and isinstance(b, int | Linear) and a == b
+
+    # Rule 4.
+
+    def _descend(
+        self,
+        state: State,
+        a: Assertion,
+        source: Assertion | None,
+        to: Mapping[str, Number],
+        where: str,
+    ) -> None:
+        if source is None or a.level < source.level:
+            return
+        now, then = replaced(source.falls, state.origin), replaced(a.falls, to)
+        falls = combined(combined(now, then, -1), 1, -1)
+        if a.level > source.level or not state.facts.shows(falls):
+            raise unsupported(where + f"{now} does not fall to {then}")
+        if not a.facts().shows(a.falls):
+            raise unsupported(where + f"{a.falls} has no bound below")
+
+    # Rule 5.
+
+    def _end(self, state: State) -> None:
+        """Compare what is left with the convention and the specification."""
+        m = state.machine
+        abi = self.meaning.call(dict.fromkeys(self.meaning.numbers, 0), self.align).abi
+        check_return(abi, m, self.gpr, self.vec)
+        at, self.terms.at = self.terms.at, 0
+        self.meaning.end(state)
+        self.terms.at = at
+        if self.meaning.wipe:
+            check_wiped(m, self.meaning.result_bits)
+        self.returns += 1
+
+
+def _written(m: Machine) -> tuple[int, int, int, int]:
+    """Return a number that grows with every write to registers and memory."""
+    return m.gpr.writes, m.vec.writes, m.mask.writes, m.memory.stores
+
+
+def vectors_written(i: Instruction) -> tuple[int, ...]:
+    """Return the vector registers that an instruction writes."""
+    use = use_of(i, InstructionInfoFactory())
+    return tuple(sorted(n - VECTOR for n in use.writes if VECTOR <= n < MASK))

@@ -1,0 +1,80 @@
+"""The state at a function's entry, and what it shares with every other state of that function."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ghashgen.verify.core.linear import Facts
+from ghashgen.verify.core.numbers import Number
+from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Pointer, Value
+from ghashgen.verify.rules.state import State, floor_of, own
+from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.machine import END, RSP, entry_machine
+from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK, Memory
+from ghashgen.verify.x86_64.regions import Access, Region
+
+STACK_LIMIT = 1 << 16
+"""Bytes of the stack that a function may use."""
+
+SLOT = 8
+"""Bytes of an argument on the stack."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a function is called: the convention, its arguments, the buffers that it may use."""
+
+    abi: Abi
+    arguments: tuple[Value, ...]
+    regions: tuple[Region, ...]
+    align: tuple[int, int]
+    """The stack pointer at the entry, modulo so much: (16, 8), or more exactly."""
+
+
+def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> State:
+    """Return a state in which nothing has happened and the registers are the caller's."""
+    abi = call.abi
+    above = RETURN_BYTES + abi.home_bytes
+    stacked = call.arguments[len(abi.arguments) :]
+    size = above + SLOT * len(stacked)
+    stack = Region(STACK, -STACK_LIMIT, size, Access.UPDATE, lambda k: _left(terms, k), *call.align)
+    memory = Memory(terms, image, [*call.regions, stack])
+    memory.facts = facts
+    m = entry_machine(terms, memory)
+    m.red_zone, m.gpr[RSP] = abi.red_zone, Pointer(STACK, 0)
+    memory.floor, memory.page = floor_of(m), abi.page
+    memory.returns.append((Pointer(STACK, 0), END))
+    return State(m, {}, label, own(facts))
+
+
+def entered(image: Image, terms: Terms, call: Call, facts: Facts) -> State:
+    """Return the state at the entry: arguments are where the convention has them."""
+    state, abi = blank(image, terms, call, facts, "entry"), call.abi
+    for register, value in zip(abi.arguments, call.arguments, strict=False):
+        state.machine.gpr[register] = value
+    above = RETURN_BYTES + abi.home_bytes
+    stack = state.memory.written[STACK]
+    for index, value in enumerate(call.arguments[len(abi.arguments) :]):
+        stack.update({above + SLOT * index + k: (value, k) for k in range(SLOT)})
+    return state
+
+
+def arguments(
+    parameters: tuple[str, ...], numbers: Mapping[str, Number], aliases: Mapping[str, str]
+) -> tuple[Value, ...]:
+    """Return the values of parameters: a number, or the beginning of the buffer of that name."""
+    return tuple(
+        numbers[name] if name in numbers else Pointer(aliases.get(name, name), 0)
+        for name in parameters
+    )
+
+
+def _left(terms: Terms, index: int) -> Lane:
+    """Return what 16 bytes of the stack held at the entry.
+
+    The caller's, from the return address on. Below it is anything, and may be something else each
+    time: a signal handler may have written there.
+    """
+    return terms.caller(f"{STACK}[{16 * index}]") if index >= 0 else terms.lost(RELEASED, False)

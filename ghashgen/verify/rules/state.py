@@ -1,0 +1,148 @@
+"""A symbolic state: a machine, what is known of its unknowns, and what the ghosts are.
+
+A ghost is a number or a name of the specification's, such as how many bytes have been hashed.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ghashgen.verify.core.linear import Case, Facts
+from ghashgen.verify.core.numbers import Number, replaced, unknown, whole
+from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.x86_64.flags import Flag, Flags, Open
+from ghashgen.verify.x86_64.machine import RSP, Machine
+from ghashgen.verify.x86_64.memory import STACK, Memory
+
+Ghosts = Mapping[str, object]
+
+
+@dataclass
+class State:
+    """A machine and its ghosts; the facts stand in its memory."""
+
+    machine: Machine
+    ghosts: dict[str, object]
+    label: str
+    """The assertion that it began as."""
+    origin: dict[str, Number]
+    """What that assertion's unknowns are now."""
+
+    @property
+    def memory(self) -> Memory:
+        """The machine's memory."""
+        return self.machine.memory
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the unknowns."""
+        facts = self.machine.memory.facts
+        assert isinstance(facts, Facts)
+        return facts
+
+    def copy(self) -> "State":
+        """Return a state that changes by itself."""
+        old, was = self.machine, self.machine.memory
+        memory = Memory.__new__(Memory)
+        memory.__dict__.update(was.__dict__)
+        memory.bases = list(was.bases)
+        memory.regions = {name: replace(region) for name, region in was.regions.items()}
+        memory.written = {name: dict(cells) for name, cells in was.written.items()}
+        memory.returns = list(was.returns)
+        m = Machine(old.terms, memory, old.gpr, old.vec, old.mask)
+        m.flags, m.upper_dirty, m.red_zone = old.flags, old.upper_dirty, old.red_zone
+        memory.floor = floor_of(m)
+        return State(m, dict(self.ghosts), self.label, dict(self.origin))
+
+    def within(self, case: Case) -> "State | None":
+        """Return the state in one of several cases; None if it cannot be in it."""
+        facts = self.facts
+        for name, low, high in case.fresh:
+            facts = facts.with_range(name, low, high)
+        values = dict(case.values)
+        facts = facts.with_values(values).with_not_negative(
+            *(replaced(a, values) for a in case.not_negative)
+        )
+        while facts.possible():
+            single = {u: low for u, (low, high) in facts.ranges.items() if low == high}
+            if not single:
+                return self.copy().renamed(values, facts)
+            facts = facts.with_values(single)
+            values = {**{u: replaced(a, single) for u, a in values.items()}, **single}
+        return None
+
+    def renamed(self, values: Mapping[str, Number], facts: Facts) -> "State":
+        """Put numbers in the place of unknowns, everywhere; return itself.
+
+        The names of values stay: a value at 16·q is the one at 48 where q is 3, under another name.
+        """
+        m, memory = self.machine, self.memory
+        memory.facts = facts
+        if not values:
+            return self
+        done: dict[int, Value] = {}
+
+        def new(v: Value) -> Value:
+            if isinstance(v, Linear):
+                return replaced(v, values)
+            if isinstance(v, Pointer):
+                return Pointer(v.region, replaced(whole(v.offset), values))
+            return v
+
+        for k, v in enumerate(m.gpr):
+            if isinstance(v, Linear | Pointer):
+                m.gpr[k] = new(v)
+        memory.renamed(values)
+        for cells in memory.written.values():
+            for key, (v, k) in cells.items():
+                if isinstance(v, Linear | Pointer):
+                    cells[key] = done.setdefault(id(v), new(v)), k
+        for region in memory.regions.values():
+            region.size = replaced(whole(region.size), values)
+            if region.done is not None:
+                region.done = replaced(whole(region.done), values)
+        m.flags = _flags(m.flags, values)
+        self.ghosts = {
+            name: replaced(ghost, values) if isinstance(ghost, int | Linear) else ghost
+            for name, ghost in self.ghosts.items()
+        }
+        self.origin = {u: replaced(a, values) for u, a in self.origin.items()}
+        return self
+
+
+def _flags(flags: Flags, values: Mapping[str, Number]) -> Flags:
+    """Return flags whose open comparisons are of other numbers."""
+
+    def new(flag: Flag | None) -> Flag | None:
+        if not isinstance(flag, Open) or (flag.below is None and flag.zero is None):
+            return flag
+        if flag.below is not None:
+            below = replaced(flag.below, values)
+            return replace(flag, below=below) if isinstance(below, Linear) else below < 0
+        assert flag.zero is not None
+        zero = replaced(flag.zero, values)
+        return replace(flag, zero=zero) if isinstance(zero, Linear) else zero == 0
+
+    changed: dict[str, Any] = {name: new(getattr(flags, name)) for name in COMPARED}
+    return replace(flags, **changed)
+
+
+COMPARED = ("carry", "zero", "sign", "overflow", "at_most", "less")
+"""The flags that may stand for a comparison of numbers."""
+
+
+def own(facts: Facts) -> dict[str, Number]:
+    """Return each unknown as the number that it is."""
+    return {u: unknown(u) for u in facts.ranges}
+
+
+def floor_of(m: Machine) -> Callable[[], int]:
+    """Return what tells the lowest offset of the stack that may be used now."""
+
+    def floor() -> int:
+        pointer = m.gpr[RSP]
+        if isinstance(pointer, Pointer) and pointer.region == STACK:
+            return pointer.offset - m.red_zone if isinstance(pointer.offset, int) else 0
+        return 0
+
+    return floor

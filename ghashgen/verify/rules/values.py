@@ -1,0 +1,68 @@
+"""Values of an assertion: what they are where its unknowns are numbers and values of a state."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ghashgen.verify.core.numbers import Number, parse, replaced
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.core.values import Pointer, Value
+from ghashgen.verify.rules.assertion import REGISTERS, require_known
+from ghashgen.verify.rules.meaning import Meaning
+
+Entry = tuple[Sequence[Value], Sequence[tuple[Lane, ...]]]
+"""What the caller left in general and in vector registers."""
+
+
+def value_of(
+    v: object,
+    numbers: Mapping[str, Number],
+    bits: int,
+    unknown_value: Callable[[str, int], Value],
+    meaning: Meaning,
+    entry: Entry,
+) -> Value:
+    """Return what a value of an assertion is.
+
+    Raises:
+        Refutation: there is no such value.
+    """
+
+    def number(text: object) -> Number:
+        found = parse(text)
+        require_known(found, numbers, "a value")
+        return replaced(found, numbers)
+
+    def part(x: object) -> Lane:
+        return _lane(value_of(x, numbers, 128, unknown_value, meaning, entry))
+
+    match v:
+        case ["n", text]:
+            return number(text)
+        case ["p", str(region), text]:
+            return Pointer(region, number(text))
+        case ["c", str(text)]:
+            return int(text, 16)
+        case ["v", str(name)]:
+            return unknown_value(name, bits)
+        case ["@", str(name)] if name in REGISTERS:
+            place = REGISTERS[name]
+            if place.file == "vec":
+                return entry[1][place.index][place.lane]
+            if place.file == "gpr":
+                return entry[0][place.index]
+        case ["t", "xor", a, b]:
+            return meaning.terms.xor(part(a), part(b))
+        case ["t", "moves", a, list(moves)]:
+            moved = tuple((int(shift), int(keep, 16)) for shift, keep in moves)
+            return meaning.terms.moves(part(a), moved)
+        case ["t", *rest]:
+            return meaning.value(
+                [number(x[1]) if isinstance(x, list) and x[:1] == ["n"] else x for x in rest]
+            )
+    raise unsupported(f"no value: {v!r}")
+
+
+def _lane(value: Value) -> Lane:
+    if isinstance(value, int | Term):
+        return value
+    raise unsupported("an address or a number in a term")

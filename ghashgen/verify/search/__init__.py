@@ -1,0 +1,1 @@
+"""Finds certificates. Nothing here is trusted: `ghashgen.verify.rules` checks what it finds."""

@@ -1,0 +1,59 @@
+"""Which instructions every way to another passes: where a run may be cut once for all cases."""
+
+from collections.abc import Mapping
+
+from iced_x86 import FlowControl
+
+from ghashgen.verify.x86_64.flow import Flow
+
+
+def successors(flow: Flow) -> dict[int, tuple[int, ...]]:
+    """Return where control may go from each instruction."""
+    out: dict[int, tuple[int, ...]] = {}
+    for address, i in flow.instructions.items():
+        following, target = int(i.next_ip), int(i.near_branch_target)
+        match i.flow_control:
+            case FlowControl.UNCONDITIONAL_BRANCH:
+                out[address] = (target,)
+            case FlowControl.CONDITIONAL_BRANCH:
+                out[address] = (following, target)
+            case FlowControl.RETURN:
+                out[address] = ()
+            case _:
+                out[address] = (following,)
+    return out
+
+
+def reached(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
+    """Return the instructions that control may come to from behind one."""
+    found: set[int] = set()
+    work = list(after.get(address, ()))
+    while work:
+        now = work.pop()
+        if now not in found and now in after:
+            found.add(now)
+            work += after[now]
+    return found
+
+
+def dominators(after: Mapping[int, tuple[int, ...]], entry: int, to: int) -> list[int]:
+    """Return the instructions that every way from the entry to one passes, the first one first."""
+    out = [
+        at for at in reached(after, entry) | {entry} if at != to and _needed(after, entry, to, at)
+    ]
+    return sorted(out, key=lambda at: -len(reached(after, at)))
+
+
+def _needed(after: Mapping[int, tuple[int, ...]], entry: int, to: int, at: int) -> bool:
+    if at == entry:
+        return True
+    found, work = {entry}, [entry]
+    while work:
+        now = work.pop()
+        if now == to:
+            return False
+        for following in after.get(now, ()):
+            if following not in found and following != at:
+                found.add(following)
+                work.append(following)
+    return True

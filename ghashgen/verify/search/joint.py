@@ -1,0 +1,131 @@
+"""Guesses an assertion where different cases come to one address: what is the same of them all."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.numbers import Number, combined, parts, times, unknown
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
+from ghashgen.verify.core.values import Linear, UndecidedError
+from ghashgen.verify.meaning.hashing import Hashing, size_of
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.generalise import Sample
+from ghashgen.verify.search.values import FEW
+
+
+class Joint(Sample):
+    """States in which different cases come to one address: what is the same of them all.
+
+    A number is one of the function's, or a multiple of it, and a constant.
+    """
+
+    def number(self, values: Sequence[Number]) -> Number | None:
+        """Return a number as one of the function's, with a constant."""
+        if all(v == values[0] for v in values) and not parts(values[0])[1]:
+            return values[0]
+        for name in self.meaning.numbers:
+            for k in (1, 8, -1):
+                rest = {
+                    combined(v, times(s.ghosts[name], k), -1)  # type: ignore[arg-type]
+                    for v, s in zip(values, self.states, strict=True)
+                }
+                if len(rest) == 1 and isinstance(c := rest.pop(), int):
+                    return combined(times(unknown(name), k), c)
+        return None
+
+    def facts(self) -> tuple[dict[str, list[int]], list[str], str]:
+        """Return the ranges of the function's numbers."""
+        ranges = {}
+        for name in self.meaning.numbers:
+            found = self.spread(name)
+            ranges[name] = [min(found), max(found)]
+        return ranges, [], "0"
+
+    def spread(self, name: str) -> list[int] | tuple[int, int]:
+        """Return all values of a number, if they are few, else the least and the greatest."""
+        values: set[int] | None = set()
+        lows, highs = [], []
+        for state in self.states:
+            n: Any = state.ghosts[name]
+            low, high = state.facts.least(n), state.facts.greatest(n)
+            lows.append(low)
+            highs.append(high)
+            if values is not None:
+                u = n.k[0][0] if isinstance(n, Linear) else ""
+                known = state.facts.among.get(u) or range(low, high + 1)
+                values = None if len(known) > FEW else values | set(known)
+        few = values is not None and len(values) < FEW
+        return sorted(values) if few else (min(lows), max(highs))  # type: ignore[arg-type]
+
+    def among(self) -> dict[str, list[int]]:
+        """Return the numbers that were one of a few in all states."""
+        found = {name: self.spread(name) for name in self.meaning.numbers}
+        return {name: values for name, values in found.items() if isinstance(values, list)}
+
+    def _lane(self, values: Sequence[Any]) -> Any:
+        if not all(isinstance(x, int | Term) for x in values):
+            return None
+        if any(isinstance(x, Term) and x.deps & (OPAQUE | CALLER | RAW) for x in values):
+            return None
+        first = values[0]
+        same = isinstance(first, Term) and all(x is first for x in values)
+        if same and (known := self._json(first, 0)) is not None:
+            return known
+        if self.initial is not None and self._is_mask(values):
+            self.masked = True
+            return ["t", "mask"]
+        if (found := self._counter(values)) is not None:
+            return found
+        if self._is_state(values):
+            self.known = True
+            return ["v", "x"]
+        return None
+
+    known = False
+    """Whether a value is the state."""
+
+    def canonical(self, places: dict[str, Any]) -> bool:
+        """Return whether what comes next is known: a counter, or the state so far."""
+        if self._of:
+            return self.known
+        return any(isinstance(v, list) and "counter" in str(v) for v in places.values())
+
+    def _position(self, state: State) -> tuple[int, Number]:
+        """Return the buffer of which the next block is to be hashed, and where; or the end."""
+        last = len(self.hashing.order) - 1
+        if self._of <= last:
+            return self._of, 0
+        return last, size_of(state.memory, self.hashing.order[last].buffer)
+
+    def _is_state(self, values: Sequence[Any]) -> bool:
+        """Return whether a value is X before all of the buffer that comes next."""
+        for state, v in zip(self.states, values, strict=True):
+            self.meaning.entering(state)
+            try:
+                wanted = self.hashing.unfolded(state, *self._position(state), 0)
+            except (Refutation, UndecidedError):
+                return False
+            if self.names.recognised(v) != wanted:
+                return False
+        return True
+
+    _of = 0
+
+    def _counter_places(self) -> range:
+        return range(-2 * BLOCK_BYTES, 64 * BLOCK_BYTES, BLOCK_BYTES)
+
+    def joined(self, at: int, level: int, sources: Any, of: int) -> Any:
+        """Return an assertion before the first block of a buffer."""
+        self._of = of
+        hashes = [p for p in self.meaning.parts if isinstance(p, Hashing)]
+        self.hashing = hashes[-1]
+        return self.assertion(at, level, sources)
+
+    def _ghosts(self) -> Any:
+        order = self.hashing.order
+        ended = self._of >= len(order)
+        mine = {"of": order[-1 if ended else self._of].buffer,
+                "hashed": "length" if ended else "0", "ahead": 0,
+                "sum": [["x", 0]] if self.known else []}  # fmt: skip
+        return self.other_ghosts({self.hashing.name: mine, "iv": None})

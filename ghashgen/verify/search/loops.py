@@ -1,0 +1,181 @@
+"""Finds the loop that takes in a message, by following it for a few turns with unknown lengths.
+
+Of all cases the one with the most freedom goes on: a loop's next turn leaves a length unknown, its
+exit does not. A head that one run comes to again and again is where a certificate has an assertion.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log2
+
+from ghashgen.verify.core.linear import Fork
+from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.values import UndecidedError
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.flags import SecretCondition
+from ghashgen.verify.x86_64.machine import END
+
+TURNS = 5
+"""Arrivals at a head by which its loop is known."""
+
+MOST_CASES = 400
+"""Cases that are followed before the search gives up."""
+
+
+def _open(states: Sequence[State]) -> bool:
+    """Return whether these are turns of a loop over a message: more becomes known of a length, and
+    it is as free as before."""
+    known = [(s.facts.ranges, s.facts.not_negative) for s in states]
+    grows = all(a != b for a, b in pairwise(known))
+    return grows and freedom(states[0]) - freedom(states[-1]) < LOSS
+
+
+@dataclass(frozen=True)
+class Trail:
+    """A run so far: where it stands, and what it was at each head that it came to."""
+
+    state: State
+    address: int
+    begun: bool
+    arrivals: tuple[tuple[int, State], ...]
+
+    def at(self, head: int) -> list[State]:
+        """Return the states in which it came to a head."""
+        return [state for address, state in self.arrivals if address == head]
+
+
+class Asked(Exception):  # noqa: N818 - how a run goes on
+    """A run goes on by the answer to a question about a secret."""
+
+    def __init__(
+        self, cases: list[State], at: int, arrivals: tuple[tuple[int, State], ...]
+    ) -> None:
+        super().__init__()
+        self.cases, self.at, self.arrivals = cases, at, arrivals
+
+
+class Divided(Exception):  # noqa: N818 - how a run goes on
+    """A run goes on by cases."""
+
+    def __init__(self, question: Fork, trail: Trail) -> None:
+        super().__init__(str(question))
+        self.question, self.trail = question, trail
+
+
+def freedom(state: State) -> float:
+    """Return how much of the lengths is open: the bits of all ranges, and of all constraints."""
+    facts = state.facts
+    widths = [high - low for low, high in facts.ranges.values()]
+    widths += [facts.greatest(e) - facts.least(e) for e in facts.not_negative]
+    return sum(log2(width + 1) for width in widths)
+
+
+LOSS = 0.01
+"""Bits of freedom that turns of a loop over a message may lose; one over few blocks loses more."""
+
+
+def turns(
+    checker: Checker, state: State, address: int, heads: Sequence[int],
+    stops: frozenset[int] = frozenset(),
+) -> tuple[int, list[State]] | None:  # fmt: skip
+    """Return the first head that a run comes to so often, and its states there; None: it ends.
+
+    Raises:
+        Refutation: no run ends or comes to one.
+    """
+    work = [Trail(state, address, True, ())]
+    refused: Exception | None = None
+    ended = False
+    for _ in range(MOST_CASES):
+        if not work:
+            break
+        # Of those as free, the latest: one way to its end before another.
+        best = max(range(len(work)), key=lambda k: (int(freedom(work[k].state)), k))
+        trail = work.pop(best)
+        try:
+            found = _follow(checker, trail, heads, stops)
+        except Divided as divided:
+            trail = divided.trail
+            cases = (trail.state.within(case) for case in divided.question.cases)
+            work += [Trail(case, trail.address, True, trail.arrivals) for case in cases if case]
+            continue
+        except Asked as asked:
+            work += [Trail(s, asked.at, True, asked.arrivals) for s in asked.cases]
+            continue
+        except (Refutation, UndecidedError) as error:
+            refused = refused or error
+            continue
+        ended = ended or found is None
+        if found is not None:
+            return found
+    if ended:
+        return None
+    if isinstance(refused, Refutation):
+        raise refused
+    raise unsupported(f"search: no loop ({refused})")
+
+
+def _follow(
+    checker: Checker, trail: Trail, heads: Sequence[int], stops: frozenset[int]
+) -> tuple[int, list[State]] | None:
+    """Run on from where a trail stands, to its next division."""
+    state, address, begun, arrivals = trail.state, trail.address, trail.begun, list(trail.arrivals)
+    checker.meaning.entering(state)
+    while True:
+        if address in stops and not begun:
+            return None
+        if address in heads and not begun:
+            arrivals.append((address, state.copy()))
+            seen = [s for a, s in arrivals if a == address]
+            if len(seen) >= TURNS and _open(seen[-TURNS:]):
+                return address, seen[-TURNS:]
+        try:
+            address = checker.step(state, address)
+        except Fork as question:
+            raise Divided(question, Trail(state, address, begun, tuple(arrivals))) from None
+        except SecretCondition as asked:
+            raise Asked(checker.answers(state, asked), address, tuple(arrivals)) from None
+        begun = False
+        if address == END:
+            return None
+
+
+def cases(
+    checker: Checker, state: State, address: int, stops: frozenset[int]
+) -> list[tuple[int, State]]:
+    """Return the states in which a run comes to some addresses, in all its cases.
+
+    Raises:
+        Refutation: of a case, if none comes there.
+    """
+    out: list[tuple[int, State]] = []
+    work = [Trail(state, address, True, ())]
+    refused: Exception | None = None
+    while work:
+        trail = work.pop()
+        now, at, begun = trail.state, trail.address, trail.begun
+        checker.meaning.entering(now)
+        try:
+            while at != END and (begun or at not in stops):
+                at = checker.step(now, at)
+                begun = False
+        except Fork as question:
+            more = (now.within(case) for case in question.cases)
+            work += [Trail(case, at, True, ()) for case in more if case]
+            continue
+        except SecretCondition as asked:
+            try:
+                work += [Trail(s, at, True, ()) for s in checker.answers(now, asked)]
+            except (Refutation, UndecidedError) as error:
+                refused = refused or error
+            continue
+        except (Refutation, UndecidedError) as error:
+            refused = refused or error
+            continue
+        if at != END:
+            out.append((at, now))
+    if not out and isinstance(refused, Refutation):
+        raise refused
+    return out

@@ -1,0 +1,156 @@
+"""Finds certificates of messages: an assertion at the head of each loop, and where its ways meet.
+
+From the entry to the first loop; then to the next one, before which all cases of the one behind are
+brought together at the first instruction that all of them pass.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ghashgen.verify.core.numbers import parts
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.rules.assertion import read_certificate
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.meaning import Meaning
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.search.generalise import Sample
+from ghashgen.verify.search.graph import dominators, reached, successors
+from ghashgen.verify.search.joint import Joint
+from ghashgen.verify.search.loops import cases, turns
+from ghashgen.verify.search.values import TURN
+from ghashgen.verify.x86_64.abi import ABIS
+from ghashgen.verify.x86_64.elf import Image
+from ghashgen.verify.x86_64.flow import Flow, flow_of
+
+MOST_LOOPS = 12
+
+
+class Search:
+    """A certificate as far as it is found."""
+
+    def __init__(self, image: Image, meaning: Meaning, abi: str, say: Callable[..., None]) -> None:
+        self.image, self.meaning, self.say = image, meaning, say
+        self.data: dict[str, Any] = {"assertions": {}}
+        self.checker = Checker(image, meaning, {})
+        self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi].saved_numbers)
+        self.after = successors(self.flow)
+        self.same = {n: n for n in meaning.numbers}
+        self.begin = self.checker.begin()
+        self.latest = "entry"
+        self.sources: list[str] = ["entry"]
+        """From where runs come to the next joint."""
+
+    def source(self, name: str) -> tuple[State, int]:
+        """Return the state of an assertion, or at the entry, and where it is."""
+        if name == "entry":
+            return self.checker.begin(), self.checker.entry
+        one = read_certificate({"assertions": {name: self.data["assertions"][name]}})[name]
+        return self.checker.state(one), self.checker.entry + one.at
+
+    def stops(self) -> frozenset[int]:
+        """Return where there are assertions."""
+        entry = self.checker.entry
+        return frozenset(entry + a["at"] for a in self.data["assertions"].values())
+
+    def level(self) -> int:
+        """Return the level of the next assertion: each is below those before."""
+        return 100 - len(self.data["assertions"])
+
+    def loop(self, head: int, states: list[State]) -> str:
+        """Add the assertion of a loop."""
+        name = f"loop{len(self.data['assertions'])}"
+        sample = Sample(self.checker, states, self.flow.live.get(head, frozenset()))
+        sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
+        one = sample.assertion(head - self.checker.entry, self.level(), sources)
+        if one is None:
+            raise unsupported(f"search: no invariant of the loop at {head:#x}")
+        self.widen(one, head, sample)
+        self.data["assertions"][name] = one
+        self.say("loop", hex(head), sample.blocks.buffer)
+        return name
+
+    def widen(self, one: dict[str, Any], head: int, sample: Sample) -> None:
+        """Let the numbers that a loop is not about be what they are in all ways to its head."""
+        state, address = self.source(self.latest)
+        stops = self.stops() | {head} | self.flow.cuts
+        arrived = [s for at, s in cases(self.checker, state, address, stops) if at == head]
+        if not arrived:
+            return
+        size = self.begin.memory.regions[sample.blocks.buffer].size
+        about = {u for u, _ in parts(size)[1]}  # type: ignore[arg-type]
+        for name in self.meaning.numbers:
+            if name in about:
+                continue
+            found = Joint(self.checker, arrived, frozenset()).spread(name)
+            one["unknowns"][name] = (
+                [min(found), max(found)] if isinstance(found, list) else [*found]
+            )
+            one["among"].pop(name, None)
+            if isinstance(found, list):
+                one["among"][name] = found
+
+    def joint(self, at: int, of: int) -> str | None:
+        """Add an assertion where all cases meet, if it says what comes next."""
+        name = f"joint{len(self.data['assertions'])}"
+        states: list[State] = []
+        for source in self.sources:
+            state, address = self.source(source)
+            states += [
+                s for a, s in cases(self.checker, state, address, self.stops() | {at}) if a == at
+            ]
+        if not states:
+            return None
+        live = self.flow.live.get(at, frozenset())
+        sources = {source: [self.same] for source in self.sources}
+        sample = Joint(self.checker, states, live)
+        one = sample.joined(at - self.checker.entry, self.level(), sources, of)
+        if one is None or not sample.canonical(one["places"]):
+            self.say("no joint", hex(at), len(states))
+            return None
+        self.data["assertions"][name] = one
+        self.say("joint", hex(at), len(states))
+        return name
+
+    def run(self) -> dict[str, Any]:
+        """Return the certificate."""
+        heads = sorted(self.flow.cuts)
+        before: int | None = None
+        joints = 0
+        for _ in range(MOST_LOOPS):
+            state, address = self.source(self.latest)
+            found = turns(self.checker, state, address, heads, self.stops())
+            if found is None:
+                return self.data
+            head, states = found
+            name = None
+            for at in self.meetings(before, head) if before is not None else ():
+                if (name := self.joint(at, joints)) is not None:
+                    break
+            if name is not None:
+                joints += 1
+                self.sources, self.latest, before = [name], name, None
+                continue
+            self.latest = self.loop(head, states)
+            self.sources.append(self.latest)
+            before = head
+        raise unsupported("search: more loops than any kernel has")
+
+    def meetings(self, before: int, head: int) -> Iterator[int]:
+        """Yield where ways meet behind a loop that every way to the next one passes."""
+        behind = reached(self.after, before)
+        ways = Counter(to for after in self.after.values() for to in after)
+        for at in dominators(self.after, self.checker.entry, head):
+            if at in behind and ways[at] > 1 and before not in reached(self.after, at):
+                yield at
+
+
+def certificate(
+    image: Image, meaning: Meaning, abi: str, say: Callable[..., None] = lambda *words: None
+) -> dict[str, Any]:
+    """Return a certificate of a message's function, which may or may not be right.
+
+    Raises:
+        Refutation: none was found.
+    """
+    return Search(image, meaning, abi, say).run()

@@ -1,0 +1,372 @@
+"""What stays in a few turns of a loop, and what goes on by as much: numbers and values.
+
+With t turns behind the first state of the sample, a number is a + b·t if it grows by b each turn,
+and a term over blocks has its blocks that much further on. Sums of values times powers of H become
+unknown values with an equation. What fits nothing is forgotten.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.moves import byte_moves
+from ghashgen.verify.core.numbers import Number, combined, parse, parts, times, unknown
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.term import CALLER, MASK128, OPAQUE, RAW, Term, secret
+from ghashgen.verify.core.values import Linear, Pointer
+from ghashgen.verify.core.variables import Variables, replaced
+from ghashgen.verify.gcm.table import COUNTER, IV
+from ghashgen.verify.meaning.counters import Counters
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
+from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.flow import MASK, VECTOR
+from ghashgen.verify.x86_64.machine import GPR_NAMES, RSP
+
+TURN = "t"
+"""The unknown that counts the turns."""
+
+FILES = {"gpr": 0, "vec": VECTOR, "mask": MASK}
+
+
+FEW = 32
+"""So many values of a number may be told one by one."""
+
+WHOLE = ((0, MASK128),)
+LAYOUTS = (WHOLE, byte_moves(tuple(range(15, -1, -1))))
+"""A counter block as it is in memory, and with its bytes turned."""
+
+
+class Values:
+    """Some consecutive states at one head."""
+
+    loose = False
+    """Whether a length may be as short as the loop's own bound lets it be."""
+
+    def __init__(self, checker: Checker, states: Sequence[State], live: frozenset[int]) -> None:
+        self.checker, self.states, self.live = checker, states, live
+        assert isinstance(checker.meaning, Function)
+        self.meaning = checker.meaning
+        self.hashing, self.blocks = self._active()
+        self.initial = next((p for p in self.meaning.parts if isinstance(p, Initial)), None)
+        self.masked = bool(states[0].ghosts.get("mask"))
+        self.names, self.terms = self.meaning.names, checker.terms
+        self.variables = Variables(self.terms)
+        self.values: dict[Term, str] = {}
+        """Values that are unknown from here on, and their names."""
+        self.sums: dict[str, tuple[dict[tuple[str, int], int], ...]] = {}
+        self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
+        ends = [self._written(s) for s in states]
+        self._reach = max((n for n in ends if isinstance(n, int)), default=0)
+
+    def _active(self) -> tuple[Hashing, Blocks]:
+        """Return what is hashed in this loop: the buffer whose length falls."""
+        hashes = [p for p in self.meaning.parts if isinstance(p, Hashing)]
+        first, last = self.states[0], self.states[-1]
+        for hashing in hashes:
+            for blocks in hashing.order:
+                buffer = size_of(first.memory, blocks.buffer)
+                names = {u for u, _ in parts(buffer)[1]}
+                if any(first.facts.ranges.get(u) != last.facts.ranges.get(u) for u in names):
+                    return hashing, blocks
+        return hashes[-1], hashes[-1].order[-1]
+
+    def _written(self, state: State) -> Number:
+        """Return up to where the output is written."""
+        for name, output in self.meaning.outputs.items():
+            written = state.memory.written[name]
+            if not written:
+                return output.done(state.ghosts)
+            return combined(state.memory.place(max(written)), 1)
+        return 0
+
+    def _output(self) -> str | None:
+        """Return up to where the output is written, in whole blocks or to its end."""
+        ends = [self._written(state) for state in self.states]
+        sizes = [s.ghosts.get("length") for s in self.states]
+        if "length" in self.meaning.numbers and ends == sizes and ends != [0] * len(ends):
+            return "length"
+        down = [combined(end, parts(end)[0] % BLOCK_BYTES, -1) for end in ends]
+        end = self.number(down)
+        return None if end is None else str(end)
+
+    def _canonical(self, state: State, value: Any) -> Any:
+        if not isinstance(value, Term) or value.deps & (OPAQUE | CALLER):
+            return value
+        self.meaning.entering(state)
+        return self.meaning.canonical(value)
+
+    # Numbers.
+
+    def number(self, values: Sequence[Number]) -> Number | None:
+        """Return numbers that grow by as much each turn as one with t."""
+        steps = {combined(b, a, -1) for a, b in pairwise(values)}
+        if len(steps) != 1:
+            return None
+        step = steps.pop()
+        if isinstance(step, Linear):
+            return None
+        return combined(values[0], times(unknown(TURN), step)) if step else values[0]
+
+    def bound(self, lows: Sequence[int]) -> Number | None:
+        """Return a bound that grows as the last two do and is none too high for those before."""
+        step = lows[-1] - lows[-2]
+        first = lows[-1] - step * (len(lows) - 1)
+        if any(low < first + step * t for t, low in enumerate(lows)):
+            return None
+        return combined(first, times(unknown(TURN), step))
+
+    def facts(self) -> tuple[dict[str, list[int]], list[str], str] | None:
+        """Return ranges, facts, and a number that falls; None: nothing does."""
+        first, known = self.states[0].facts, []
+        ranges: dict[str, list[int]] = {}
+        most = 0
+        for u, (low, high) in first.ranges.items():
+            ends = [state.facts.ranges.get(u, (0, 0)) for state in self.states]
+            lows = self.bound([one for one, _ in ends])
+            ranges[u] = [low, high]
+            if isinstance(lows, Linear):
+                if self.loose:
+                    ranges[u][0] = min(low, max(0, lows.c))
+                known.append(combined(unknown(u), lows, -1))
+                most = max(most, (high - ranges[u][0]) // dict(lows.k)[TURN])
+        for e in first.not_negative:
+            same = [[x for x in s.facts.not_negative if x.k == e.k] for s in self.states]
+            constants = self.bound([-x[0].c for x in same]) if all(same) else None
+            if constants is not None:
+                known.append(combined(Linear(0, e.k), constants, -1))
+        falling = [e for e in known if isinstance(e, Linear) and dict(e.k).get(TURN, 0) < 0]
+        if not falling:
+            return None
+        ranges[TURN] = [0, most or 1 << 62]
+        return ranges, [str(e) for e in known], str(falling[0])
+
+    def among(self) -> dict[str, list[int]]:
+        """Return the unknowns of which all values are known."""
+        return {u: sorted(values) for u, values in self.states[0].facts.among.items()}
+
+    # Values.
+
+    def value(self, number: int, get: Callable[[State], Any], bits: int) -> Any:
+        """Return what an assertion says of one place; `number` is a register's, -1 in memory."""
+        values = [self._canonical(state, get(state)) for state in self.states]
+        v = values[0]
+        public = not any(secret(x) for x in values)
+        if any(isinstance(x, Pointer) for x in values):
+            if all(isinstance(x, Pointer) and x.region == v.region for x in values):
+                offset = self.number([x.offset for x in values])
+                if offset is not None:
+                    return ["p", v.region, str(offset)]
+            return "!" if public else "?"
+        if number not in self.live and number >= 0 and number != RSP:
+            return "!" if public else "?"
+        if all(isinstance(x, int | Linear) for x in values):
+            n = self.number(values)
+            if n is None:
+                return "?" if number >= VECTOR and bits > 64 else "!"
+            if bits == 64 and number < VECTOR:
+                return ["n", str(n)]
+            if isinstance(n, int):
+                return ["c", hex(n)]
+        if isinstance(v, Term) and all(x is v for x in values) and (known := self._entry(v)):
+            return known
+        lane = self._lane(values)
+        return ("!" if public else "?") if lane is None else lane
+
+    def _entry(self, v: Term) -> list[str] | None:
+        """Return what the caller left in a register, if that is the value."""
+        for name in GPR_NAMES:
+            if self.checker.gpr[GPR_NAMES.index(name)] is v:
+                return ["@", name]
+        for k, lanes in enumerate(self.checker.vec):
+            for lane, x in enumerate(lanes):
+                if x is v:
+                    return ["@", f"v{k}.{lane}"]
+        return None
+
+    def _lane(self, values: Sequence[Any]) -> Any:
+        last = values[-1]
+        if not all(isinstance(x, int | Term) for x in values) or not isinstance(last, Term):
+            return None
+        if any(isinstance(x, Term) and x.deps & (OPAQUE | CALLER | RAW) for x in values):
+            return None
+        if last in self.values:
+            name = self.values[last]
+            same = self.sums[name] == tuple(map(self._sum, values))
+            return ["v", name] if same else None
+        if self.initial is not None and self._is_mask(values):
+            self.masked = True
+            return ["t", "mask"]
+        if any(n in (IV, COUNTER) for n in self.variables.of(last)):
+            return self._counter(values)
+        if not self._hashed(last):
+            return self._ahead(values)
+        sums = tuple(map(self._sum, values))
+        if any(one is None for one in sums):
+            return None
+        name = f"x{len(self.values)}"
+        self.values[last], self.sums[name] = name, sums
+        return ["v", name]
+
+    def _is_mask(self, values: Sequence[Any]) -> bool:
+        """Return whether a value is E_K(J_0) in every state."""
+        for state, v in zip(self.states, values, strict=True):
+            self.meaning.entering(state)
+            form = self.terms.try_form(v)
+            if form is None or not any(n[0] in "SM" for n in form.linear):
+                return False
+            try:
+                if form != self.initial.mask(state):  # type: ignore[union-attr]
+                    return False
+            except Refutation:
+                return False
+        return True
+
+    def _counter(self, values: Sequence[Any]) -> Any:
+        """Return a counter block of some place, as in memory or with its bytes turned."""
+        if self.counters is None:
+            return None
+        found: list[set[tuple[int, int]]] = []
+        for state, v in zip(self.states, values, strict=True):
+            self.meaning.entering(state)
+            form = self.terms.try_form(v)
+            found.append({
+                (at, k)
+                for at in range(-2 * BLOCK_BYTES, 3 * self._reach + 64 * BLOCK_BYTES, BLOCK_BYTES)
+                for k, moves in enumerate(LAYOUTS)
+                if form is not None and self._counter_form(at, moves) == form
+            })  # fmt: skip
+        for at, k in sorted(found[0]):
+            places = [at, *(min((a for a, j in one if j == k), default=-1) for one in found[1:])]
+            n = self.number(places)
+            if n is not None and -1 not in places[1:]:
+                return ["t", "moves", ["t", "counter", ["n", str(n)]],
+                        [[shift, hex(keep)] for shift, keep in LAYOUTS[k]]]  # fmt: skip
+        return None
+
+    def _counter_form(self, at: int, moves: Any) -> Any:
+        assert self.counters is not None
+        try:
+            block = self.counters.block(at)
+        except Refutation:
+            return None
+        return self.terms.try_form(self.terms.moves(block, moves))
+
+    def _sum(self, lane: Any) -> Any:
+        found = self.names.recognised(lane)
+        return None if found is None else dict(found)
+
+    def _blocks(self, term: Term) -> list[Number]:
+        letter = self.blocks.letter
+        names = [n for n in self._leaves(term) if n[0] == letter]
+        return [parse(n[1:]) for n in names]
+
+    def _leaves(self, term: Term) -> set[str]:
+        out: set[str] = set()
+        work = list(self.variables.of(term))
+        while work:
+            name = work.pop()
+            if name in self.names.defined:
+                work += self.names.defined[name]
+            else:
+                out.add(name)
+        return out
+
+    def settle_blocks(self, lanes: Sequence[Term]) -> None:
+        """Find which lanes hold the hash: those of the state, and of all blocks up to its last."""
+        open_ = {lane: self._blocks(lane) for lane in lanes}
+        self.last: int = -1
+        hashed = [lane for lane in lanes if self._begun(lane)]
+        while hashed:
+            for lane in hashed:
+                found = open_.pop(lane, [])
+                self.last = max([self.last, *(n for n in map(self._place, found) if n is not None)])
+            hashed = [
+                lane for lane, found in open_.items()
+                if any((p := self._place(n)) is not None and p <= self.last for n in found)
+            ]  # fmt: skip
+
+    def _begun(self, lane: Term) -> bool:
+        """Return whether a lane has a state in it, or a block times a power of H."""
+        if any(n[0] in "Xu" for n in self._leaves(lane)):
+            return True
+        return any(power for _, power in self.names.recognised(lane) or ())
+
+    def _place(self, at: Number) -> int | None:
+        """Return a place in turns of the sample: relative to the state's own beginning."""
+        base = self.base
+        distance = combined(at, base, -1)
+        return distance if isinstance(distance, int) else None
+
+    base: Number = 0
+
+    def _hashed(self, term: Term) -> bool:
+        if self._begun(term):
+            return True
+        places = [self._place(n) for n in self._blocks(term)]
+        return any(p is not None and p <= self.last for p in places)
+
+    def _ahead(self, values: Sequence[Any]) -> Any:
+        """Return a function of blocks that are not hashed yet, as a term."""
+        first, second = values[0], values[1]
+        if not isinstance(first, Term) or not isinstance(second, Term):
+            return None
+        if first is second:
+            return self._json(first, 0) if all(v is first for v in values) else None
+        before, after = (
+            sorted(map(str, self._blocks(first))),
+            sorted(map(str, self._blocks(second))),
+        )
+        if not before or len(before) != len(after):
+            return None
+        steps = self._steps(values)
+        if steps is None:
+            return None
+        return self._json(first, steps)
+
+    def _steps(self, values: Sequence[Any]) -> int | None:
+        first, second = values[0], values[1]
+        low = [
+            min((p for n in self._blocks(v) if (p := self._place(n)) is not None), default=None)
+            for v in (first, second)
+        ]
+        if None in low:
+            return None
+        step = low[1] - low[0]  # type: ignore[operator]
+        letter = self.blocks.letter
+
+        def moved(name: str) -> Any:
+            if name[0] == letter:
+                return self.terms.variable(f"{letter}{combined(parse(name[1:]), step)}")
+            return self.terms.variable(name)
+
+        try:
+            if replaced(self.terms, first, moved) is not second:
+                return None
+        except (ValueError, AssertionError):
+            return None
+        return step
+
+    def _json(self, term: Any, step: int) -> Any:
+        """Write a term of blocks and entries as data, its blocks `step` bytes further each turn."""
+        if isinstance(term, int):
+            return ["c", hex(term)]
+        match term.op:
+            case "var" if term.args[0][0] == self.blocks.letter:
+                at = combined(parse(term.args[0][1:]), times(unknown(TURN), step))
+                return ["t", "block", self.blocks.letter, ["n", str(at)]]
+            case "entry":
+                return ["t", "entry", *term.args]
+            case "xor":
+                a, b = (self._json(x, step) for x in term.args)
+                return None if a is None or b is None else ["t", "xor", a, b]
+            case "moves":
+                a = self._json(term.args[0], step)
+                moves = [[shift, hex(keep)] for shift, keep in term.args[1]]
+                return None if a is None else ["t", "moves", a, moves]
+        return None
+
+    # The whole.

@@ -1,0 +1,168 @@
+"""AES-GCM on the rules: right kernels are proved by certificates that are found, wrong ones not.
+
+Input and output are apart, and in place.
+"""
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gcm_faults import AVX, PLANTED, Planted, made
+
+from ghashgen.check.proofs import statement
+from ghashgen.support.toolchain import Tool
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.values import UndecidedError
+from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
+from ghashgen.verify.meaning import gcm, message
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.rules.assertion import read_certificate
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.search import hash as loops
+from ghashgen.verify.search import message as messages
+from ghashgen.verify.x86_64.elf import Image, load_image
+
+TEXT, WHOLE = ("encrypt", "decrypt"), ("seal",)
+COVERED = (*TEXT, *WHOLE)
+"""The functions that have a meaning on the rules."""
+
+RIGHT = Planted("right", "", "", replace(AVX, messages=True), functions=COVERED)
+
+
+def meaning(spec: GcmSpec, function: GcmFunction, in_place: bool) -> Function:
+    """Return what a function means."""
+    of = gcm.meaning_of if function.operation in TEXT else message.message_of
+    return of(spec, function, in_place)
+
+
+def proved(image: Image, spec: GcmSpec, function: GcmFunction, in_place: bool) -> dict[str, Any]:
+    """Return the certificate that is found, and checked as it is read from its text.
+
+    Raises:
+        Refutation: none is found, or it is refused.
+        UndecidedError: the search meets what it cannot decide.
+    """
+    search = loops.certificate if function.operation in TEXT else messages.certificate
+    found = search(image, meaning(spec, function, in_place), spec.abi)
+    check(image, spec, function, in_place, found)
+    return found
+
+
+def check(
+    image: Image, spec: GcmSpec, function: GcmFunction, in_place: bool, data: dict[str, Any]
+) -> None:
+    """Check a certificate.
+
+    Raises:
+        Refutation: it is refused.
+    """
+    assertions = read_certificate(json.loads(json.dumps(data)))
+    Checker(image, meaning(spec, function, in_place), assertions).check()
+
+
+def chosen(spec: GcmSpec, planted: Planted) -> Iterator[tuple[GcmFunction, bool]]:
+    """Yield the functions that a fault is in, apart and in place."""
+    for function in spec.functions:
+        if function.operation in planted.functions and function.operation in COVERED:
+            yield function, False
+            yield function, True
+
+
+@pytest.fixture(scope="module")
+def right(nasm: Tool, tmp_path_factory: pytest.TempPathFactory) -> tuple[Image, GcmSpec]:
+    """Return a small kernel without a fault."""
+    with pytest.MonkeyPatch.context() as patch:
+        built = made(RIGHT, patch, nasm, tmp_path_factory.mktemp("right"))
+    spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
+    return load_image(built.obj), spec
+
+
+@pytest.mark.parametrize("operation", COVERED)
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_right_function_is_proved(
+    right: tuple[Image, GcmSpec], operation: str, in_place: bool
+) -> None:
+    image, spec = right
+    function = next(f for f in spec.functions if f.operation == operation)
+    data = proved(image, spec, function, in_place)
+    ways = {name.rstrip("0123456789") for name in data["assertions"]}
+    assert ways == ({"loop"} if operation in TEXT else {"loop", "joint"})
+
+
+COVERED_FAULTS = [
+    p
+    for p in PLANTED
+    if set(p.functions) & set(COVERED) and not re.search(r"\bopen\b|^init", p.refused)
+]
+"""Those that are in a function that is covered, by what the prover says of them."""
+
+
+def test_many_faults_are_of_what_is_covered() -> None:
+    assert len(COVERED_FAULTS) > 18
+
+
+@pytest.mark.parametrize("planted", COVERED_FAULTS, ids=lambda planted: planted.name)
+def test_a_planted_fault_is_not_proved(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch, nasm: Tool, tmp_path: Path
+) -> None:
+    built = made(planted, monkeypatch, nasm, tmp_path)
+    spec = statement(built.kernel, built.symbol, built.abi, built.table_align)
+    image = load_image(built.obj)
+    assert any(not_proved(image, spec, *one) for one in chosen(spec, planted))
+
+
+def not_proved(image: Image, spec: GcmSpec, function: GcmFunction, in_place: bool) -> bool:
+    """Return whether no certificate is found, or the one that is found is refused."""
+    try:
+        proved(image, spec, function, in_place)
+    except (Refutation, UndecidedError):
+        return True
+    return False
+
+
+Named = tuple[str, dict[str, Any]]
+
+
+def edits(data: dict[str, Any]) -> Iterator[Named]:
+    """Yield certificates of seal that are wrong in one thing."""
+
+    def changed(words: str, name: str, field: str, key: str, value: Any) -> Named:
+        out = copy.deepcopy(data)
+        assert out["assertions"][name][field].get(key) != value, words
+        out["assertions"][name][field][key] = value
+        return words, out
+
+    names = list(data["assertions"])
+    first, text = names[0], names[-1]
+    joint = next(n for n in names if n.startswith("joint"))
+    yield changed("a counter one block on", text, "ghosts", "counter", "0")
+    yield changed("an output that is a block further", text, "ghosts", "output", "32*t+96")
+    yield changed("no mask", text, "ghosts", "mask", False)
+    x = data["assertions"][text]["ghosts"]["x"]
+    yield changed("a block hashed too far", text, "ghosts", "x", {**x, "hashed": "32*t+16"})
+    yield changed("a power too much", text, "ghosts", "x", {**x, "ahead": 1})
+    yield changed("an IV that is hashed already", first, "ghosts", "counter", "0")
+    yield changed("a pointer that stands still", text, "places", "rbp", ["p", "output", "0"])
+    yield changed("a joint that is before its loop", joint, "from", first, [])
+    yield changed("a range that does not cover", text, "unknowns", "aad_length", [0, 100])
+
+
+def test_wrong_certificates_of_seal_are_refused(right: tuple[Image, GcmSpec]) -> None:
+    image, spec = right
+    function = next(f for f in spec.functions if f.operation == "seal")
+    data = proved(image, spec, function, False)
+    wrong = list(edits(data))
+    assert len(wrong) == 9
+    accepted = []
+    for words, one in wrong:
+        try:
+            check(image, spec, function, False, one)
+        except Refutation:
+            continue
+        accepted.append(words)
+    assert not accepted

@@ -1,0 +1,72 @@
+"""The objects that were made to fool a prover, against the rules: none has a certificate.
+
+A twin that the rules do not prove either is a miss of the search, listed with its reason: then the
+refusal of the wrong object says nothing of the rules.
+"""
+
+from pathlib import Path
+
+import attack_objects
+import pytest
+from attacking import source, statement
+from core_checking import proved
+from test_verify_attack import LEFT, LENGTHS
+from test_verify_objects import ATTACKS
+from verify_objects import assembled
+
+RESIDUES = (
+    "the loop runs with a length divided by 64, a number of which the search makes no unknown"
+)
+BEGINNING = "the loop is entered with lengths that its own bound excludes"
+
+MISSES = {
+    "block_kept": RESIDUES,
+    "tail_kept": RESIDUES,
+    "total_kept": RESIDUES,
+    "total_twice": RESIDUES,
+    "sign_of_length": BEGINNING,
+    "narrow_shift": BEGINNING,
+    "narrow_compare": BEGINNING,
+    "narrow_test": BEGINNING,
+    "narrow_and": BEGINNING,
+}
+"""Right objects that are not proved, and why."""
+
+
+@pytest.fixture(autouse=True)
+def few_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghashgen.verify.rules.check.MOST_RUNS", 1500)
+
+
+@pytest.mark.parametrize("name", sorted(LENGTHS))
+def test_wrong_at_some_lengths(name: str) -> None:
+    spec = statement("update", length_multiple=LENGTHS[name][0])
+    assert not proved(assembled(source(name, True)), spec)
+    assert proved(assembled(source(name, False)), spec) == (name not in MISSES)
+
+
+@pytest.mark.parametrize("name", ["null_input", "wrapped_pointer"])
+def test_a_null_pointer_and_no_bytes(name: str) -> None:
+    assert not proved(assembled(source(name, True)), statement("update"))
+    assert proved(assembled(source(name, False)), statement("update"))
+
+
+def test_a_mask_register_narrows() -> None:
+    assert not proved(assembled(source("mask_width", True)), statement("mul"))
+    assert proved(assembled(source("mask_width", False)), statement("mul"))
+
+
+@pytest.mark.parametrize("name", sorted(LEFT))
+def test_a_secret_left_behind(name: str) -> None:
+    spec = statement(LEFT[name][0], wipe=True)
+    assert not proved(assembled(source(name, True)), spec)
+    assert proved(assembled(source(name, False)), spec)
+
+
+@pytest.mark.parametrize("name", sorted(ATTACKS))
+def test_a_wrong_object_is_refused_and_its_twin_is_proved(name: str, tmp_path: Path) -> None:
+    path = attack_objects.source(name)
+    wrong, right = (attack_objects.assemble(path, tmp_path, fault) for fault in (True, False))
+    spec = attack_objects.statement("win64" if name.startswith("frame") else "sysv")
+    assert not proved(wrong.read_bytes(), spec)
+    assert proved(right.read_bytes(), spec)
