@@ -182,6 +182,9 @@ void ghash_avx2_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], co
 void ghash_avx2_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_icx_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_icx_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -190,6 +193,9 @@ void ghash_avx2_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16
 void ghash_avx2_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
+void ghash_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -219,15 +225,24 @@ void ghash_avx512_winograd_clmul1_x32_natural_update(const void *table, uint8_t 
 void ghash_avx_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_k_clmul1_x2_init(void *table, const uint8_t h[16]);
+void ghash_avx_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
+void ghash_avx_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_karatsuba_shiftxor_x6_init(void *table, const uint8_t h[16]);
+void ghash_avx_karatsuba_shiftxor_x6_mul(const void *table, uint8_t x[16]);
+void ghash_avx_karatsuba_shiftxor_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_karatsuba_shiftxor_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_schoolbook_clmul2_x1_init(void *table, const uint8_t h[16]);
+void ghash_avx_schoolbook_clmul2_x1_mul(const void *table, uint8_t x[16]);
+void ghash_avx_schoolbook_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -242,21 +257,33 @@ void ghash_avx_winograd_clmul1_x32_stackswap_update(const void *table, uint8_t x
 void ghash_avx_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx_winograd_clmul1_x8_skx_init(void *table, const uint8_t h[16]);
+void ghash_avx_winograd_clmul1_x8_skx_mul(const void *table, uint8_t x[16]);
+void ghash_avx_winograd_clmul1_x8_skx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_winograd_clmul1_x8_stackswap_init(void *table, const uint8_t h[16]);
 void ghash_avx_winograd_clmul1_x8_stackswap_mul(const void *table, uint8_t x[16]);
 void ghash_avx_winograd_clmul1_x8_stackswap_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_k_clmul1_x2_init(void *table, const uint8_t h[16]);
+void ghash_sse_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
+void ghash_sse_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_karatsuba_shiftxor_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_karatsuba_shiftxor_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_karatsuba_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_schoolbook_clmul2_x1_init(void *table, const uint8_t h[16]);
+void ghash_sse_schoolbook_clmul2_x1_mul(const void *table, uint8_t x[16]);
+void ghash_sse_schoolbook_clmul2_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -265,6 +292,9 @@ void ghash_sse_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t
 void ghash_sse_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_sse_winograd_clmul1_x6_init(void *table, const uint8_t h[16]);
+void ghash_sse_winograd_clmul1_x6_mul(const void *table, uint8_t x[16]);
+void ghash_sse_winograd_clmul1_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_sse_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_sse_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -274,6 +304,9 @@ void polyval_avx2_k_clmul1_x8_update(const void *table, uint8_t x[16], const uin
 void polyval_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
+void polyval_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void polyval_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -307,8 +340,10 @@ enum {
     GHASH_AVX2_K_CLMUL1_X8_NATURAL,
     GHASH_AVX2_KARATSUBA_CLMUL2_X16,
     GHASH_AVX2_KARATSUBA_CLMUL2_X16_NATURAL,
+    GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS,
+    GHASH_AVX2_WINOGRAD_CLMUL1_X8,
     GHASH_AVX512_K_CLMUL1_X16,
     GHASH_AVX512_K_CLMUL1_X16_NATURAL,
     GHASH_AVX512_K_CLMUL1_X8,
@@ -318,23 +353,32 @@ enum {
     GHASH_AVX512_WINOGRAD_CLMUL1_X32,
     GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL,
     GHASH_AVX_K_CLMUL1_X1,
+    GHASH_AVX_K_CLMUL1_X2,
     GHASH_AVX_K_CLMUL1_X4,
     GHASH_AVX_K_CLMUL1_X8_AHEAD,
+    GHASH_AVX_KARATSUBA_SHIFTXOR_X6,
     GHASH_AVX_KARATSUBA_SHIFTXOR_X8,
+    GHASH_AVX_SCHOOLBOOK_CLMUL2_X1,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP,
     GHASH_AVX_WINOGRAD_CLMUL1_X4,
+    GHASH_AVX_WINOGRAD_CLMUL1_X8,
     GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD,
+    GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX,
     GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP,
     GHASH_SSE_K_CLMUL1_X1,
+    GHASH_SSE_K_CLMUL1_X2,
     GHASH_SSE_K_CLMUL1_X4,
     GHASH_SSE_KARATSUBA_SHIFTXOR_X8,
+    GHASH_SSE_SCHOOLBOOK_CLMUL2_X1,
     GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_SSE_WINOGRAD_CLMUL1_X4,
+    GHASH_SSE_WINOGRAD_CLMUL1_X6,
     GHASH_SSE_WINOGRAD_CLMUL1_X8,
     POLYVAL_AVX2_K_CLMUL1_X8,
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X16,
+    POLYVAL_AVX2_WINOGRAD_CLMUL1_X8,
     POLYVAL_AVX512_K_CLMUL1_X16,
     POLYVAL_AVX512_K_CLMUL1_X8,
     POLYVAL_AVX512_WINOGRAD_CLMUL1_X16,
@@ -374,6 +418,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_karatsuba_clmul2_x16_natural", 512, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
          ghash_avx2_karatsuba_clmul2_x16_natural_init, ghash_avx2_karatsuba_clmul2_x16_natural_mul, ghash_avx2_karatsuba_clmul2_x16_natural_update, NULL, NULL, NULL},
+    [GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD] =
+        {"ghash_avx2_winograd_clmul1_x16_ahead", 768, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+         ghash_avx2_winograd_clmul1_x16_ahead_init, ghash_avx2_winograd_clmul1_x16_ahead_mul, ghash_avx2_winograd_clmul1_x16_ahead_update, NULL, NULL, NULL},
     [GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX] =
         {"ghash_avx2_winograd_clmul1_x16_icx", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -382,6 +430,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_winograd_clmul1_x16_segments", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_winograd_clmul1_x16_segments_init, ghash_avx2_winograd_clmul1_x16_segments_mul, ghash_avx2_winograd_clmul1_x16_segments_update, ghash_avx2_winograd_clmul1_x16_segments_power, ghash_avx2_winograd_clmul1_x16_segments_combine, NULL},
+    [GHASH_AVX2_WINOGRAD_CLMUL1_X8] =
+        {"ghash_avx2_winograd_clmul1_x8", 384, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+         ghash_avx2_winograd_clmul1_x8_init, ghash_avx2_winograd_clmul1_x8_mul, ghash_avx2_winograd_clmul1_x8_update, NULL, NULL, NULL},
     [GHASH_AVX512_K_CLMUL1_X16] =
         {"ghash_avx512_k_clmul1_x16", 640, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -426,6 +478,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_k_clmul1_x1", 32, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x1_init, ghash_avx_k_clmul1_x1_mul, ghash_avx_k_clmul1_x1_update, NULL, NULL, NULL},
+    [GHASH_AVX_K_CLMUL1_X2] =
+        {"ghash_avx_k_clmul1_x2", 64, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_k_clmul1_x2_init, ghash_avx_k_clmul1_x2_mul, ghash_avx_k_clmul1_x2_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X4] =
         {"ghash_avx_k_clmul1_x4", 128, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -434,10 +490,18 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_k_clmul1_x8_ahead", 256, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x8_ahead_init, ghash_avx_k_clmul1_x8_ahead_mul, ghash_avx_k_clmul1_x8_ahead_update, NULL, NULL, NULL},
+    [GHASH_AVX_KARATSUBA_SHIFTXOR_X6] =
+        {"ghash_avx_karatsuba_shiftxor_x6", 192, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_karatsuba_shiftxor_x6_init, ghash_avx_karatsuba_shiftxor_x6_mul, ghash_avx_karatsuba_shiftxor_x6_update, NULL, NULL, NULL},
     [GHASH_AVX_KARATSUBA_SHIFTXOR_X8] =
         {"ghash_avx_karatsuba_shiftxor_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_karatsuba_shiftxor_x8_init, ghash_avx_karatsuba_shiftxor_x8_mul, ghash_avx_karatsuba_shiftxor_x8_update, NULL, NULL, NULL},
+    [GHASH_AVX_SCHOOLBOOK_CLMUL2_X1] =
+        {"ghash_avx_schoolbook_clmul2_x1", 16, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_schoolbook_clmul2_x1_init, ghash_avx_schoolbook_clmul2_x1_mul, ghash_avx_schoolbook_clmul2_x1_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx_winograd_clmul1_x16_segments", 768, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -454,10 +518,18 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_winograd_clmul1_x4", 192, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_winograd_clmul1_x4_init, ghash_avx_winograd_clmul1_x4_mul, ghash_avx_winograd_clmul1_x4_update, NULL, NULL, NULL},
+    [GHASH_AVX_WINOGRAD_CLMUL1_X8] =
+        {"ghash_avx_winograd_clmul1_x8", 384, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_winograd_clmul1_x8_init, ghash_avx_winograd_clmul1_x8_mul, ghash_avx_winograd_clmul1_x8_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD] =
         {"ghash_avx_winograd_clmul1_x8_ahead", 384, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_winograd_clmul1_x8_ahead_init, ghash_avx_winograd_clmul1_x8_ahead_mul, ghash_avx_winograd_clmul1_x8_ahead_update, NULL, NULL, NULL},
+    [GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX] =
+        {"ghash_avx_winograd_clmul1_x8_skx", 384, 1,
+         F(PCLMULQDQ) | F(AVX),
+         ghash_avx_winograd_clmul1_x8_skx_init, ghash_avx_winograd_clmul1_x8_skx_mul, ghash_avx_winograd_clmul1_x8_skx_update, NULL, NULL, NULL},
     [GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP] =
         {"ghash_avx_winograd_clmul1_x8_stackswap", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2),
@@ -466,6 +538,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_sse_k_clmul1_x1", 32, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
          ghash_sse_k_clmul1_x1_init, ghash_sse_k_clmul1_x1_mul, ghash_sse_k_clmul1_x1_update, NULL, NULL, NULL},
+    [GHASH_SSE_K_CLMUL1_X2] =
+        {"ghash_sse_k_clmul1_x2", 64, 16,
+         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+         ghash_sse_k_clmul1_x2_init, ghash_sse_k_clmul1_x2_mul, ghash_sse_k_clmul1_x2_update, NULL, NULL, NULL},
     [GHASH_SSE_K_CLMUL1_X4] =
         {"ghash_sse_k_clmul1_x4", 128, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
@@ -474,6 +550,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_sse_karatsuba_shiftxor_x8", 256, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
          ghash_sse_karatsuba_shiftxor_x8_init, ghash_sse_karatsuba_shiftxor_x8_mul, ghash_sse_karatsuba_shiftxor_x8_update, NULL, NULL, NULL},
+    [GHASH_SSE_SCHOOLBOOK_CLMUL2_X1] =
+        {"ghash_sse_schoolbook_clmul2_x1", 16, 16,
+         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+         ghash_sse_schoolbook_clmul2_x1_init, ghash_sse_schoolbook_clmul2_x1_mul, ghash_sse_schoolbook_clmul2_x1_update, NULL, NULL, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_sse_winograd_clmul1_x16_segments", 768, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
@@ -482,6 +562,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_sse_winograd_clmul1_x4", 192, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
          ghash_sse_winograd_clmul1_x4_init, ghash_sse_winograd_clmul1_x4_mul, ghash_sse_winograd_clmul1_x4_update, NULL, NULL, NULL},
+    [GHASH_SSE_WINOGRAD_CLMUL1_X6] =
+        {"ghash_sse_winograd_clmul1_x6", 288, 16,
+         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+         ghash_sse_winograd_clmul1_x6_init, ghash_sse_winograd_clmul1_x6_mul, ghash_sse_winograd_clmul1_x6_update, NULL, NULL, NULL},
     [GHASH_SSE_WINOGRAD_CLMUL1_X8] =
         {"ghash_sse_winograd_clmul1_x8", 384, 16,
          F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
@@ -494,6 +578,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"polyval_avx2_winograd_clmul1_x16", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          polyval_avx2_winograd_clmul1_x16_init, polyval_avx2_winograd_clmul1_x16_mul, polyval_avx2_winograd_clmul1_x16_update, NULL, NULL, NULL},
+    [POLYVAL_AVX2_WINOGRAD_CLMUL1_X8] =
+        {"polyval_avx2_winograd_clmul1_x8", 384, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+         polyval_avx2_winograd_clmul1_x8_init, polyval_avx2_winograd_clmul1_x8_mul, polyval_avx2_winograd_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX512_K_CLMUL1_X16] =
         {"polyval_avx512_k_clmul1_x16", 640, 1,
          F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -536,9 +624,9 @@ static const struct ghashgen_kernel kernels[] = {
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
  * and the record in docs/bench, or the convention. */
 static const struct ghashgen_choice choices[] = {
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x1e),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ) | F(GFNI),
         {
@@ -554,9 +642,9 @@ static const struct ghashgen_choice choices[] = {
             {384, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL]},
         },
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x1e),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -572,9 +660,26 @@ static const struct ghashgen_choice choices[] = {
             {384, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X32]},
         },
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x1e),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm on amd-26-2-1 */
+            CLASS(64, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm on amd-26-2-1 */
+            CLASS(256, 608, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
+            CLASS(1024, 464, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
+            CLASS(4096, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
+            CLASS(SIZE_MAX, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX2_K_CLMUL1_X2]},
+            {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX]},
+        },
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm on amd-26-2-1 */
@@ -589,9 +694,26 @@ static const struct ghashgen_choice choices[] = {
             {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX]},
         },
     },
-    /* Cascade Lake, other Intel, other AMD, other */
+    /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x1d),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1 */
+            CLASS(64, 544, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
+            CLASS(256, 400, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
+            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
+            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
+            {32, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD]},
+        },
+    },
+    /* Cascade Lake, other Intel */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AVX) | F(AVX2),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
@@ -607,9 +729,25 @@ static const struct ghashgen_choice choices[] = {
             {960, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP]},
         },
     },
-    /* Zen 5 */
+    /* Zen 4 */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
+        },
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
@@ -624,26 +762,44 @@ static const struct ghashgen_choice choices[] = {
             {256, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8_STACKSWAP]},
         },
     },
+    /* other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x30),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
+            CLASS(256, 1536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP), /* throughput on intel-6-85-7 */
+            CLASS(1024, 3072, 2, GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP), /* throughput on intel-6-85-7 */
+            CLASS(4096, 3072, 2, GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP), /* throughput on intel-6-85-7 */
+            CLASS(SIZE_MAX, 3072, 2, GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP), /* throughput on intel-6-85-7 */
+        },
+        {
+            {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X4]},
+            {192, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X16_STACKSWAP]},
+            {960, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X32_STACKSWAP]},
+        },
+    },
     /* Cascade Lake, other Intel */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x5),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x9),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
             CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* gcm on amd-26-2-1 */
-            CLASS(1024, 7168, 1, GHASH_AVX_KARATSUBA_SHIFTXOR_X8), /* gcm on amd-26-2-1 */
-            CLASS(4096, 5552, 1, GHASH_AVX_KARATSUBA_SHIFTXOR_X8), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 4048, 1, GHASH_AVX_KARATSUBA_SHIFTXOR_X8), /* gcm on amd-26-2-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* gcm on amd-25-17-1 */
+            CLASS(1024, 9376, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
+            CLASS(4096, 9600, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 8032, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X4]},
-            {192, &kernels[GHASH_AVX_KARATSUBA_SHIFTXOR_X8]},
+            {192, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX]},
         },
     },
-    /* Zen 5, other AMD, other */
+    /* Zen 5 */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x1a),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X8_AHEAD), /* gcm on amd-26-2-1 */
@@ -658,9 +814,41 @@ static const struct ghashgen_choice choices[] = {
             {256, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8_AHEAD]},
         },
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* other AMD, other */
     {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x1f),
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x30),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
+        },
+    },
+    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3b),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X6]},
+        },
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x4),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
@@ -674,9 +862,9 @@ static const struct ghashgen_choice choices[] = {
             {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(GFNI),
         {
@@ -689,9 +877,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ),
         {
@@ -704,9 +892,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ) | F(GFNI),
         {
@@ -719,9 +907,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -734,9 +922,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -748,9 +936,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1e),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -762,9 +964,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1f),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X6), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -776,9 +992,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x1f),
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_SSE_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_SSE_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -790,9 +1020,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x1e),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -800,36 +1030,36 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x1e),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x1f),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x1f),
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x1e),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -845,9 +1075,26 @@ static const struct ghashgen_choice choices[] = {
             {384, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x1e),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 2480, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
+            {256, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
+        },
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X16), /* gcm on amd-26-2-1 */
@@ -863,9 +1110,25 @@ static const struct ghashgen_choice choices[] = {
             {768, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x1f),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3b),
+        F(PCLMULQDQ) | F(AVX),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
+        },
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX),
         {
             CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X16), /* gcm on amd-26-2-1 */
@@ -880,25 +1143,25 @@ static const struct ghashgen_choice choices[] = {
             {512, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x1f),
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3f),
         F(SSE2) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[POLYVAL_SSE_WINOGRAD_CLMUL1_X8]},
         },
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x1e),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ),
         {
@@ -911,9 +1174,9 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x1e),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
@@ -926,9 +1189,23 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Zen 5, other Intel, other AMD, other */
+    /* Zen 4, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x1e),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
@@ -940,31 +1217,31 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x1f),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
-    /* Cascade Lake, Zen 5, other Intel, other AMD, other */
+    /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x1f),
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
         F(SSE2) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-26-2-1 */
+            CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -991,14 +1268,16 @@ static const struct host hosts[] = {
     {"GenuineIntel", 6, {85, 85}, {0, 4}, 0}, /* Skylake server */
     {"GenuineIntel", 6, {85, 85}, {5, 7}, 0}, /* Cascade Lake */
     {"GenuineIntel", 6, {85, 85}, {10, 11}, 0}, /* Cooper Lake */
-    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 1}, /* Zen 5 */
-    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 1}, /* Zen 5 */
-    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 1}, /* Zen 5 */
-    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 1}, /* Zen 5 */
-    {"GenuineIntel", -1, {0, 255}, {0, 15}, 2}, /* other Intel */
-    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 3}, /* other AMD */
+    {"AuthenticAMD", 25, {16, 31}, {0, 15}, 1}, /* Zen 4 */
+    {"AuthenticAMD", 25, {96, 175}, {0, 15}, 1}, /* Zen 4 */
+    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 2}, /* Zen 5 */
+    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 2}, /* Zen 5 */
+    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 2}, /* Zen 5 */
+    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 2}, /* Zen 5 */
+    {"GenuineIntel", -1, {0, 255}, {0, 15}, 3}, /* other Intel */
+    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 4}, /* other AMD */
 };
-#define OTHER_HOST 4
+#define OTHER_HOST 5
 
 /* Pure: the kind of CPU with this vendor and this EAX of CPUID leaf 1. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)

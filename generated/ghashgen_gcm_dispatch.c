@@ -192,6 +192,11 @@ int gcm128_avx_winograd_clmul1_x8_streams_encrypt_more(const void *ctx, uint8_t 
 int gcm128_avx_winograd_clmul1_x8_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx_winograd_clmul1_x8_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm128_avx_winograd_clmul1_x8_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
+void gcm128_sse_k_clmul1_x8_short_init(void *ctx, const uint8_t *key);
+void gcm128_sse_k_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm128_sse_k_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm128_sse_k_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm128_sse_k_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
 void gcm128_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -269,6 +274,11 @@ void gcm256_sse_k_clmul1_x8_short_encrypt(const void *ctx, uint8_t counter[16], 
 void gcm256_sse_k_clmul1_x8_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_sse_k_clmul1_x8_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_sse_k_clmul1_x8_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_sse_winograd_clmul1_x8_init(void *ctx, const uint8_t *key);
+void gcm256_sse_winograd_clmul1_x8_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_sse_winograd_clmul1_x8_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_sse_winograd_clmul1_x8_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
 enum {
     GCM128_AVX2_K_CLMUL1_X16_SHORT,
@@ -279,6 +289,7 @@ enum {
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
+    GCM128_SSE_K_CLMUL1_X8_SHORT,
     GCM128_SSE_WINOGRAD_CLMUL1_X8,
     GCM192_AVX2_WINOGRAD_CLMUL1_X16,
     GCM192_AVX512_WINOGRAD_CLMUL1_X32,
@@ -292,6 +303,7 @@ enum {
     GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT,
     GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS,
     GCM256_SSE_K_CLMUL1_X8_SHORT,
+    GCM256_SSE_WINOGRAD_CLMUL1_X8,
 };
 
 static const struct ghashgen_gcm_kernel kernels[] = {
@@ -330,6 +342,10 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx_winograd_clmul1_x8_streams", 560, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX),
          gcm128_avx_winograd_clmul1_x8_streams_init, gcm128_avx_winograd_clmul1_x8_streams_encrypt, gcm128_avx_winograd_clmul1_x8_streams_decrypt, gcm128_avx_winograd_clmul1_x8_streams_seal, gcm128_avx_winograd_clmul1_x8_streams_open, gcm128_avx_winograd_clmul1_x8_streams_start, gcm128_avx_winograd_clmul1_x8_streams_aad, gcm128_avx_winograd_clmul1_x8_streams_encrypt_more, gcm128_avx_winograd_clmul1_x8_streams_decrypt_more, gcm128_avx_winograd_clmul1_x8_streams_finish, gcm128_avx_winograd_clmul1_x8_streams_verify, NULL, NULL, NULL},
+    [GCM128_SSE_K_CLMUL1_X8_SHORT] =
+        {"gcm128_sse_k_clmul1_x8_short", 496, 16,
+         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+         gcm128_sse_k_clmul1_x8_short_init, gcm128_sse_k_clmul1_x8_short_encrypt, gcm128_sse_k_clmul1_x8_short_decrypt, gcm128_sse_k_clmul1_x8_short_seal, gcm128_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_SSE_WINOGRAD_CLMUL1_X8] =
         {"gcm128_sse_winograd_clmul1_x8", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -386,409 +402,473 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_sse_k_clmul1_x8_short", 560, 16,
          F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
          gcm256_sse_k_clmul1_x8_short_init, gcm256_sse_k_clmul1_x8_short_encrypt, gcm256_sse_k_clmul1_x8_short_decrypt, gcm256_sse_k_clmul1_x8_short_seal, gcm256_sse_k_clmul1_x8_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_SSE_WINOGRAD_CLMUL1_X8] =
+        {"gcm256_sse_winograd_clmul1_x8", 624, 16,
+         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+         gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
  * and the record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Zen 5: imix on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
+    },
+    /* Zen 5: imix on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 5: text on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        192, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_MIXED, UINT32_C(0xf),
+        256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5: imix on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 5: imix on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PACKETS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0xf),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
+    /* Zen 5: seal and open on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PIECES, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0xf),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
@@ -812,14 +892,16 @@ struct host {
 };
 
 static const struct host hosts[] = {
-    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 0}, /* Zen 5 */
-    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 0}, /* Zen 5 */
-    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 0}, /* Zen 5 */
-    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 0}, /* Zen 5 */
-    {"GenuineIntel", -1, {0, 255}, {0, 15}, 1}, /* other Intel */
-    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 2}, /* other AMD */
+    {"AuthenticAMD", 25, {16, 31}, {0, 15}, 0}, /* Zen 4 */
+    {"AuthenticAMD", 25, {96, 175}, {0, 15}, 0}, /* Zen 4 */
+    {"AuthenticAMD", 26, {0, 31}, {0, 15}, 1}, /* Zen 5 */
+    {"AuthenticAMD", 26, {32, 47}, {0, 15}, 1}, /* Zen 5 */
+    {"AuthenticAMD", 26, {64, 79}, {0, 15}, 1}, /* Zen 5 */
+    {"AuthenticAMD", 26, {96, 127}, {0, 15}, 1}, /* Zen 5 */
+    {"GenuineIntel", -1, {0, 255}, {0, 15}, 2}, /* other Intel */
+    {"AuthenticAMD", -1, {0, 255}, {0, 15}, 3}, /* other AMD */
 };
-#define OTHER_HOST 3
+#define OTHER_HOST 4
 
 /* Pure: the kind of CPU with this vendor and this EAX of CPUID leaf 1. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)

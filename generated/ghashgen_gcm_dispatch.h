@@ -13,6 +13,7 @@
  *   avx/gcm128_avx_winograd_clmul1_x8
  *   avx/gcm128_avx_winograd_clmul1_x8_short
  *   avx/gcm128_avx_winograd_clmul1_x8_streams
+ *   sse/gcm128_sse_k_clmul1_x8_short
  *   sse/gcm128_sse_winograd_clmul1_x8
  *   avx2/gcm192_avx2_winograd_clmul1_x16
  *   avx512/gcm192_avx512_winograd_clmul1_x32
@@ -26,6 +27,7 @@
  *   avx/gcm256_avx_winograd_clmul1_x8_short
  *   avx/gcm256_avx_winograd_clmul1_x8_streams
  *   sse/gcm256_sse_k_clmul1_x8_short
+ *   sse/gcm256_sse_winograd_clmul1_x8
  *
  * The order of kernels comes from measurements, by CPU and use; ghashgen_gcm_dispatch.c says of each
  * choice where it comes from, and where a convention takes the place of a measurement.

@@ -1,5 +1,7 @@
-"""Which kernel to take: by CPU, by message length, by how long a key lives; and the C that does it.
+"""Chooses a kernel by CPU, message length and lifetime of the key, and writes the choice as C.
 
-`rule` says what a difference is, `candidate` what is chosen from, `figures` what was measured,
-`cores` which CPUs are told apart, `choice` makes the choices, `render` writes them as C.
+- `rule` says which differences count.
+- `candidate` has the kernels to choose from, `figures` their measurements.
+- `cores` has the CPUs that are told apart.
+- `choice` makes the choices, `render` writes them as C.
 """

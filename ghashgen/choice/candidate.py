@@ -1,4 +1,4 @@
-"""What is chosen from: kernels as a manifest describes them, and the convention of their order."""
+"""The kernels to choose from, as a manifest describes them, and their conventional order."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,8 +19,9 @@ class Candidate:
 
     entry: Entry
     measured_code: str = ""
-    """`text_sha256` of `measured_as`, if the manifest has it in the form in which kernels are
-    measured: System V, and a table aligned as the instructions need."""
+    """`text_sha256` of `measured_as`, if the manifest has it as kernels are measured: for System V,
+    with a table aligned as the instructions need.
+    """
 
     @property
     def name(self) -> str:
@@ -29,12 +30,12 @@ class Candidate:
 
     @property
     def question(self) -> Question:
-        """What is asked of its family."""
+        """The question of its family."""
         return questions()[self.entry.family]
 
     @property
     def given(self) -> Value:
-        """What is no choice: what it computes, or the size of its key."""
+        """The given that is no choice: the operation, or the key size."""
         return self.entry.axes[self.question.given]
 
     @property
@@ -59,7 +60,7 @@ class Candidate:
 
     @cached_property
     def code_bytes(self) -> int:
-        """Bytes of all its functions."""
+        """Size of all its functions in bytes."""
         return sum(self.entry.code_bytes.values())
 
     def __hash__(self) -> int:
@@ -67,26 +68,26 @@ class Candidate:
 
     @property
     def measured_as(self) -> str:
-        """The kernel whose figures stand for this one."""
+        """The kernel whose figures count for this one."""
         return self.question.measured_as(self.name, self.entry.axes)
 
     @property
     def blocks(self) -> int:
-        """Blocks a group."""
+        """Blocks in a group."""
         return int(self.entry.axes["blocks"])
 
     def exports(self, functions: Iterable[str]) -> bool:
-        """Whether it has these functions."""
+        """Return whether it has these functions."""
         return set(functions) <= self.entry.symbols.keys()
 
     @property
     def place(self) -> int:
-        """The place of its instruction set in the convention: the widest is 0."""
+        """The place of its instruction set in the convention; the widest has 0."""
         return isa_place(self.isa, self.entry.family)
 
     @property
     def away(self) -> int:
-        """Axes away from their defaults."""
+        """Number of axes that are not at their defaults."""
         return sum(
             self.entry.axes[axis.name] != axis.default
             for axis in families()[self.entry.family].axes
@@ -95,12 +96,12 @@ class Candidate:
 
     @property
     def simplicity(self) -> Simplicity:
-        """Less is simpler."""
+        """Its simplicity; less is simpler."""
         return self.table.bytes, self.code_bytes, self.away, self.name
 
     @property
     def rank(self) -> tuple[tuple[int, ...], int, Simplicity]:
-        """Its place in the convention, less is preferred."""
+        """Its rank in the convention; less is preferred."""
         places = tuple(
             values.index(value) if value in values else len(values)
             for axis, values in families()[self.entry.family].preference.items()
@@ -110,13 +111,13 @@ class Candidate:
 
 
 def isa_place(isa: str, family: str) -> int:
-    """Return the place of an instruction set in a family's convention: the widest is 0."""
+    """Return the place of an instruction set in a family's convention; the widest has 0."""
     known = families()[family].preference["isa"]
     return known.index(isa) if isa in known else len(known)
 
 
 def candidates(entries: Iterable[Entry], family: str = DEFAULT) -> tuple[Candidate, ...]:
-    """Return the kernels of a family in a manifest that may be recommended, sorted by name."""
+    """Return a manifest's kernels of a family that may be recommended, sorted by name."""
     entries = tuple(entry for entry in entries if entry.family == family)
     codes = {entry.name: entry.object.text_sha256 for entry in entries if _as_measured(entry)}
     found = map(Candidate, sorted(entries, key=lambda entry: entry.name))
@@ -130,9 +131,9 @@ def _as_measured(entry: Entry) -> bool:
 
 
 def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates but for those that wipe where the same instruction set has others.
+    """Return the candidates without those that wipe, if their instruction set has others.
 
-    What a kernel promises is not chosen by speed.
+    Speed does not decide what a kernel promises.
     """
     plain = {c.isa for c in pool if not c.entry.axes["wipe"]}
     return [c for c in pool if not c.entry.axes["wipe"] or c.isa not in plain]
@@ -141,8 +142,8 @@ def without_needless_wipes(pool: Sequence[Candidate]) -> list[Candidate]:
 def levels(pool: Iterable[Candidate]) -> list[frozenset[str]]:
     """Return every set of features that decides which candidates can run, the largest first.
 
-    A CPU is on the level that is the union of what its kernels need; features that no kernel needs
-    make no difference.
+    A CPU's level is the union of the features that the kernels it can run need. Features that no
+    kernel needs do not matter.
     """
     found = {frozenset[str]()}
     for needs in sorted({c.needs for c in pool}, key=sorted):

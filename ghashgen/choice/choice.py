@@ -1,7 +1,7 @@
-"""The choice: for each kind of CPU, set of features and class of message lengths, a kernel.
+"""Chooses a kernel for each kind of CPU, set of features and class of message lengths.
 
-Figures come from the records, the CPU's own first, then the nearest with the same features; where
-none says anything, the convention decides. `rule` says what counts as a difference.
+Figures come from the records: the CPU's own first, then the nearest with the same features. If no
+record decides, the convention does. `rule` says which differences count.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,33 +21,33 @@ Features = frozenset[str]
 
 @dataclass(frozen=True)
 class Pick:
-    """The kernel of one class of lengths."""
+    """The kernel for one class of lengths."""
 
     up_to: int | None
     """The class's largest length in bytes; None for the last class."""
     candidate: Candidate
     fill_at: int = 0
-    """Bytes of messages of this class that pay for filling the table; 0 fills it at once."""
+    """Bytes of messages of this class after which filling the table pays; 0 fills it at once."""
     scores: Scores | None = field(default=None, compare=False)
-    """What decided; None for the convention, or where somebody else has decided."""
+    """The deciding scores; None for the convention, or for a choice made elsewhere."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What some kinds of CPU with these features take, unless a row before it fits them."""
+    """The picks of some kinds of CPU with these features, unless an earlier row fits them."""
 
     hosts: tuple[Host, ...]
     needs: Features
     picks: tuple[Pick, ...]
     basis: str = ""
-    """Where the order comes from, if it is neither a record nor the convention."""
+    """The source of the order, if it is neither a record nor the convention."""
 
 
 class Chooser:
-    """Makes the choices among some kernels by some records."""
+    """Chooses among some kernels by some records."""
 
     def __init__(self, pool: Iterable[Candidate], records: Sequence[Record]) -> None:
-        """Take the kernels to choose from: of one family, calling convention and what is given."""
+        """Take the kernels to choose from, all of one family, calling convention and given."""
         self._pool = tuple(pool)
         self._records = tuple(records)
         self.hosts = hosts(self._records)
@@ -58,7 +58,7 @@ class Chooser:
         }
         features = {record.slug: record_features(record) for record in self._records}
         told = frozenset[str]().union(*features.values())
-        # A feature that no record knows of is taken to be there, or none could serve.
+        # A feature that no record knows counts as present; otherwise none of its users could serve.
         self._lacks = {slug: told - have for slug, have in features.items() if have}
         self._told = told
         self._made: dict[tuple[object, ...], tuple[Pick, ...]] = {}
@@ -71,39 +71,45 @@ class Chooser:
         }
 
     def rows(self, use: Use) -> tuple[Row, ...]:
-        """Return the rows for a use of the table, of which the first that fits a CPU is the one.
+        """Return the rows for a use of the table; the first row that fits a CPU applies.
 
-        Rows of a host stand in the order of `levels`; where several hosts have the same row on the
-        same level, they share it.
+        A host's rows are in the order of `levels`. Hosts with the same row on the same level share
+        it.
         """
-        found: dict[tuple[int, tuple[Pick, ...]], Row] = {}
+        found: dict[tuple[int, Features, tuple[Pick, ...]], Row] = {}
         pool = self._for(use)
         places = {one: place for place, one in enumerate(levels(pool))}
         for host in self.hosts:
-            for one, picks in self._levels_of(host, use).items():
-                needs = _needs(picks)
-                row = found.get(key := (places[one], picks), Row((), needs, picks))
-                found[key] = replace(row, hosts=(*row.hosts, host))
+            for one, row in self._levels_of(host, use).items():
+                shared = found.get(key := (places[one], row.needs, row.picks))
+                before = shared.hosts if shared else ()
+                found[key] = replace(row, hosts=(*before, host))
         return tuple(row for _, row in sorted(found.items(), key=lambda item: item[0][0]))
 
     def picks(self, host: Host, features: Features, use: Use) -> tuple[Pick, ...]:
-        """Return what a CPU takes: the picks of the first row that fits it; empty if none does."""
+        """Return a CPU's picks, those of the first row that fits it; empty if none does."""
         made = self._levels_of(host, use).values()
-        return next((picks for picks in made if _needs(picks) <= features), ())
+        return next((row.picks for row in made if row.needs <= features), ())
 
     def _for(self, use: Use) -> list[Candidate]:
         return [c for c in self._pool if c.exports(use.exports)]
 
-    def _levels_of(self, host: Host, use: Use) -> dict[Features, tuple[Pick, ...]]:
-        """Return a host's picks by the level that they were made on, in the order of `levels`."""
+    def _levels_of(self, host: Host, use: Use) -> dict[Features, Row]:
+        """Return a host's rows by the level that they were made on, in the order of `levels`."""
         pool = self._for(use)
         lacks = self._told - host.features if host.features else Features()
-        made: dict[Features, tuple[Pick, ...]] = {}
-        for one in levels(pool):
-            # What serves more features and needs no more than these is within the rule here too.
-            if not one & lacks and not any(_needs(picks) <= one for picks in made.values()):
-                made[one] = self._level(host, one, pool, use)
-        return made
+        made = {one: self._level(host, one, pool, use) for one in levels(pool) if not one & lacks}
+        rows: dict[Features, Row] = {}
+        for one, picks in made.items():
+            if any(row.needs <= one for row in rows.values()):
+                continue
+            # What serves more features and needs no more than these is within the rule on lesser
+            # levels too, unless other records decide there: of a machine with these features alone.
+            needs = _needs(picks)
+            lesser = (less for level, less in made.items() if needs <= level < one)
+            alike = all(_basis(less) == _basis(picks) for less in lesser)
+            rows[one] = Row((host,), needs if alike else one, picks)
+        return rows
 
     def _level(
         self, host: Host, one: Features, pool: Sequence[Candidate], use: Use
@@ -139,8 +145,8 @@ class Chooser:
         for record in near:
             figures = self._figures[record.slug]
             known = [c for c in able if c.measured_as in figures.measured]
-            # An instruction set of which nothing was measured, wider than all that were: the
-            # convention has it, and not the best of those that were.
+            # If nothing was measured of an instruction set wider than all measured ones, the
+            # convention takes it, rather than the best measured kernel.
             widest = min(c.place for c in able)
             if known and min(c.place for c in known) > widest:
                 continue
@@ -155,7 +161,7 @@ class Chooser:
         if pick.scores:
             figures = self._figures[pick.scores.record.slug]
             paid = figures.fill_at(base, pick.candidate, pick.scores)
-        # Not measured: messages of twice the table's bytes.
+        # Not measured: assume messages of twice the table's size.
         return 2 * pick.candidate.table.bytes if paid is None else paid
 
 
@@ -163,10 +169,15 @@ def _needs(picks: Iterable[Pick]) -> Features:
     return Features().union(*(pick.candidate.needs for pick in picks))
 
 
-def convention(able: Sequence[Candidate], item: SizeClass, use: Use) -> Candidate:
-    """Return the kernel of the convention, for a class that nothing measured decides.
+def _basis(picks: Iterable[Pick]) -> list[str]:
+    """Return the record that decided each class."""
+    return [pick.scores.record.slug if pick.scores else "" for pick in picks]
 
-    For a table that serves one message: of the widest instruction set, the most blocks that are at
+
+def convention(able: Sequence[Candidate], item: SizeClass, use: Use) -> Candidate:
+    """Return the conventional kernel for a class that no measurement decides.
+
+    For a table that serves one message: the widest instruction set, and the most blocks that are at
     most a quarter of the message.
     """
     if not use.once:

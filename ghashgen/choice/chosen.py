@@ -1,8 +1,8 @@
-"""A chosen set: for each instruction set the kernel of each class of message lengths, as a file.
+"""A chosen set, as a file: for each instruction set and class of message lengths, a kernel.
 
-The file is JSON, small enough to review, and depends on what it states alone. `ghashgen tune`
-writes it; `ghashgen generate --chosen` reads it. Every set says whether it was measured or
-modelled, and on what.
+The file is JSON, small enough to review, and self-contained. `ghashgen tune` writes it;
+`ghashgen generate --chosen` reads it. Every set says whether it was measured or modelled, and on
+what.
 """
 
 import json
@@ -22,24 +22,24 @@ from ghashgen.support.errors import GhashgenError
 SCHEMA = 1
 MEASURED, MODEL = "measured", "model"
 BASES = (MEASURED, MODEL)
-"""What a choice rests on; the two are never compared with each other."""
+"""The basis of a choice. Measured and modelled figures are never compared with each other."""
 
 
 Length = Annotated[int, Meta(ge=0)]
-"""Bytes of a message."""
+"""Length of a message in bytes."""
 
 
 @dataclass(frozen=True)
 class Pick:
-    """The kernel of one class of lengths."""
+    """The kernel for one class of lengths."""
 
     up_to: int | None
     """The class's largest message length in bytes; None for the last class."""
     kernel: Point
     code_sha256: str
-    """SHA-256 of the code that was measured or modelled, as MANIFEST.json has it."""
+    """SHA-256 of the measured or modelled code, as in MANIFEST.json."""
     fill_at: int = 0
-    """Bytes of messages of this class after which filling the kernel's table has paid off."""
+    """Bytes of messages of this class after which filling the kernel's table pays."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Set:
     isa: str
     basis: str
     on: str
-    """The CPU that was measured, or the microarchitecture of the model."""
+    """The CPU that was measured, or the modelled microarchitecture."""
     picks: tuple[Pick, ...]
     use: str = "lasting"
-    """What for: a use of the kernels' family, see `choice.families`."""
+    """The use, one of the family's in `choice.families`."""
 
     @property
     def family(self) -> str:
@@ -62,7 +62,7 @@ class Set:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A whole file: sets, the preferred first."""
+    """A whole file: sets in order of preference."""
 
     sets: tuple[Set, ...]
 
@@ -72,13 +72,15 @@ class Chosen:
         return tuple(dict.fromkeys(pick.kernel for item in self.sets for pick in item.picks))
 
     def knows(self, family: str, use: str) -> bool:
-        """Whether it decides a use of a family; one without a set decides, and names no kernel."""
+        """Return whether it decides a use of a family; without any set, it decides but names no
+        kernel.
+        """
         known = {(item.family, item.use) for item in self.sets}
         return not known or (family, use) in known
 
 
 def axes_of(kernel: Point) -> dict[str, Any]:
-    """Return the axes that make this kernel: those without a default, and those away from it."""
+    """Return the axes that make this kernel: those without a default, and those not at it."""
     kind: Any = kernel
     return {
         field.name: getattr(kernel, field.name)
@@ -112,18 +114,18 @@ def dump(chosen: Chosen) -> str:
 
 
 def _stated(item: Set) -> dict[str, str]:
-    """Return family and use where they are not the default ones."""
+    """Return family and use if they are not the defaults."""
     family = {"family": item.family} if item.family != DEFAULT else {}
     return family if item.use == default_use(item.family) else {**family, "use": item.use}
 
 
 def default_use(family: str) -> str:
-    """Return the use of a set that names none: the first that the family's dispatcher knows."""
+    """Return the use of a set that names none: the first use of the family's dispatcher."""
     return questions()[family].dispatched[0].name
 
 
 class _Class(Struct, frozen=True, forbid_unknown_fields=True):
-    """A pick as the file has it."""
+    """A pick, as in the file."""
 
     up_to: Length | None
     kernel: str
@@ -153,8 +155,9 @@ def load(path: Path) -> Chosen:
     """Read a chosen set.
 
     Raises:
-        GhashgenError: the file is no chosen set, a kernel's axes make no sense or belong to another
-            name, or the classes of a set are not in ascending order with an open end.
+        GhashgenError: the file is not a chosen set, a kernel's axes are invalid or belong to
+        another
+            name, or the classes of a set are not ascending with an open end.
     """
     body = _FILE.read(path)
     try:
@@ -167,14 +170,14 @@ def load(path: Path) -> Chosen:
 
 def _set(item: _Set, where: str) -> Set:
     if item.family not in questions():
-        raise ValueError(f"{where}.family: {item.family!r} is none of {', '.join(questions())}")
+        raise ValueError(f"{where}.family: {item.family!r} is not one of {', '.join(questions())}")
     use, uses = item.use or default_use(item.family), questions()[item.family].dispatched
     if use not in (known := [each.name for each in uses]):
-        raise ValueError(f"{where}.use: {use!r} is none of {', '.join(known)}")
+        raise ValueError(f"{where}.use: {use!r} is not one of {', '.join(known)}")
     kind = families()[item.family].make
     picks = tuple(_pick(row, kind, f"{where}.classes[{i}]") for i, row in enumerate(item.classes))
     if item.basis not in BASES:
-        raise ValueError(f"{where}.basis: {item.basis!r} is none of {', '.join(BASES)}")
+        raise ValueError(f"{where}.basis: {item.basis!r} is not one of {', '.join(BASES)}")
     ends = [pick.up_to for pick in picks]
     limits = [end for end in ends if end is not None]
     rising = all(a < b for a, b in pairwise(limits))

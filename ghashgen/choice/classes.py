@@ -1,4 +1,4 @@
-"""Classes of message lengths, and the sizes that stand for them."""
+"""Classes of message lengths, and the sizes that represent them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from ghashgen.records.core import size_name
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Messages of up to `up_to` bytes and more than the class before; None has no limit."""
+    """Messages longer than the previous class and up to `up_to` bytes; None has no limit."""
 
     up_to: int | None
     sizes: tuple[int, ...]
-    """Bytes; a class's score is the geometric mean of the cycles at these sizes."""
+    """In bytes; a class's score is the geometric mean of the cycles at these sizes."""
 
     @property
     def title(self) -> str:
-        """As tables call it."""
+        """The class's name in tables."""
         return "more" if self.up_to is None else f"to {size_name(self.up_to)}"
 
 
@@ -33,7 +33,7 @@ CLASSES = (
 
 
 ANY_LENGTH = SizeClass(None, (0,))
-"""The one class of what has no length."""
+"""The only class of uses without a length."""
 
 
 def sizes_of(classes: tuple[SizeClass, ...]) -> tuple[int, ...]:
@@ -42,5 +42,5 @@ def sizes_of(classes: tuple[SizeClass, ...]) -> tuple[int, ...]:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Return the geometric mean: a class's sizes have the same say, whatever their length."""
+    """Return the geometric mean, which gives a class's sizes equal weight whatever their length."""
     return exp(fsum(log(value) for value in values) / len(values))

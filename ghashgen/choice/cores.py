@@ -1,4 +1,4 @@
-"""The CPUs that a choice tells apart: those with a record, and all others by their vendor."""
+"""The kinds of CPU that a choice tells apart: each with a record, and the rest of each vendor."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ class Host:
 
     title: str
     vendor: str
-    """intel, amd, or empty for any other."""
+    """intel, amd, or "" for any other."""
     cores: tuple[Core, ...] = ()
-    """What CPUID says of it; empty for every CPU of the vendor that no other host names."""
+    """How CPUID identifies it; empty for every CPU of the vendor that no other host covers."""
     features: frozenset[str] = frozenset()
-    """What it has; empty where that is not known."""
+    """Its features; empty if unknown."""
 
 
 def record_features(record: Record) -> frozenset[str]:
-    """Return the CPU features of a record's machine; its core's where the record does not say."""
+    """Return the CPU features of a record's machine, or its core's if the record does not say."""
     machine = record.results.machine
     if machine.features:
         return frozenset(machine.features)
@@ -35,16 +35,15 @@ def vendor_of(record: Record) -> str:
 
 
 def hosts(records: Sequence[Record]) -> tuple[Host, ...]:
-    """Return the CPUs to tell apart: recorded cores by title, then the rest of each vendor.
+    """Return the kinds of CPU: recorded cores by title, then the rest of each vendor.
 
-    Cores that share a table in ghashgen/uarch with a recorded one, and have no record themselves,
-    count as it.
+    A core without a record counts as a recorded one if both share a table in ghashgen/uarch.
     """
-    titles: dict[str, Record] = {}
+    recorded: dict[str, Record] = {}
     for record in records:
-        titles.setdefault(record.title, record)
+        recorded.setdefault(record.core, record)
     found = []
-    for title, record in sorted(titles.items()):
+    for title, record in sorted(recorded.items()):
         own = core_of(record.results.machine.cpu)
         if own is None:
             continue
@@ -52,9 +51,11 @@ def hosts(records: Sequence[Record]) -> tuple[Host, ...]:
             core
             for core in CORES
             if core.title == title
-            or (own.uarch and core.uarch == own.uarch and core.title not in titles)
+            or (own.uarch and core.uarch == own.uarch and core.title not in recorded)
         ]
-        found.append(Host(title, vendor_of(record), tuple(alike), record_features(record)))
+        # The machine that was measured may have lacked some of what the core has.
+        has = own.features | record_features(record)
+        found.append(Host(title, vendor_of(record), tuple(alike), has))
     return (
         *found,
         *(Host(f"other {name}", vendor) for vendor, name in (("intel", "Intel"), ("amd", "AMD"))),
@@ -63,7 +64,7 @@ def hosts(records: Sequence[Record]) -> tuple[Host, ...]:
 
 
 def host_of(known: Iterable[Host], cpu: str, vendor: str) -> Host:
-    """Return the host of a CPU: `cpu` as `records.machine.cpu_model` words it."""
+    """Return the host of a CPU; `cpu` is text as from `records.machine.cpu_model`."""
     core, known = core_of(cpu), tuple(known)
     named = [h for h in known if core in h.cores and h.vendor == vendor]
     same = [h for h in known if not h.cores and h.vendor == vendor]
@@ -76,19 +77,19 @@ def nearest(
     records: Sequence[Record],
     level_of: Mapping[str, frozenset[str]],
 ) -> list[Record]:
-    """Return the records whose order serves a host on a level, the nearest first.
+    """Return the records whose order applies to a host on a level, the nearest first.
 
-    The host's own, whatever is masked; then those of CPUs that can run the same kernels, then of
-    CPUs that can run these and more; the host's vendor first in either. `level_of` has the level
-    of each record's CPU by slug. Records of CPUs that lack something of the level are left out,
+    The host's own; then those of CPUs that can run the same kernels, then of CPUs that can run
+    these and more; the host's vendor first in either. `level_of` has the level of each record's
+    CPU by slug. Records of CPUs that lack something of the level are left out, the host's own too,
     since they say nothing of the kernels that need it.
     """
     can = {r.slug: level_of.get(r.slug, frozenset()) for r in records}
-    fitting = [r for r in records if r.title == host.title or level <= can[r.slug]]
+    fitting = [r for r in records if level <= can[r.slug]]
     return sorted(
         fitting,
         key=lambda r: (
-            r.title != host.title,
+            r.core != host.title,
             can[r.slug] != level,
             vendor_of(r) != host.vendor,
             r.slug,

@@ -1,4 +1,4 @@
-"""What a record says of a class of message lengths: one score for each kernel that it measured."""
+"""Scores of a class of message lengths from a record, one for each measured kernel."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from ghashgen.records.records import Record
 
 
 def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
-    """Return the kernels of a record that stand for some of a pool, and had other code then.
+    """Return the kernels of a record that stand for some of a pool but had other code.
 
-    A record without digests, or a manifest that cannot tell, leaves a kernel in.
+    Without digests in the record or the manifest, a kernel counts as unchanged.
     """
     subjects = record.results.subjects
     return frozenset(
@@ -26,11 +26,10 @@ def of_other_code(record: Record, pool: Iterable[Candidate]) -> frozenset[str]:
 
 
 def left_out(records: Iterable[Record], pool: Sequence[Candidate]) -> list[str]:
-    """Return, for each record of which figures do not count, how many and the remedy.
+    """Return a line for each record with ignored figures: how many, and the remedy.
 
-    The kernels are of one family, whose records those are.
-
-    What another back end made is never measured: that its figures do not count needs no saying.
+    The kernels are of the records' family. Figures never count for kernels of another back end, and
+    that is not reported.
     """
     pool = [candidate for candidate in pool if candidate.entry.backend == OWN]
     folder = pool[0].question.folder if pool else ""
@@ -52,15 +51,15 @@ class Scores:
     record: Record
     modes: tuple[str, ...]
     sizes: tuple[int, ...]
-    """The modes and sizes whose geometric mean a score is."""
+    """The modes and sizes whose geometric mean is a score."""
     by_candidate: Mapping[Candidate, float]
 
 
 class Figures:
-    """The cycles of a record, looked up by subject, mode and size."""
+    """The cycles of a record by subject, mode and size."""
 
     def __init__(self, record: Record, names: Collection[str] | None = None) -> None:
-        """Index the record's cells: those of some subjects, or all."""
+        """Index the record's cells, of all subjects or of some."""
         self.record = record
         self._cycles = {
             (cell.name, cell.mode, cell.size): cell.cycles
@@ -70,7 +69,7 @@ class Figures:
         self.measured = frozenset(name for name, _, _ in self._cycles)
 
     def cycles(self, name: str, mode: str, size: int, once: bool = False) -> float | None:
-        """Return the core cycles of a message, with its table's for `once`; None where unknown."""
+        """Return the core cycles of a message, with its table's for `once`; None if unknown."""
         cycles = self._cycles.get((name, mode, size))
         if not once or cycles is None:
             return cycles
@@ -78,12 +77,15 @@ class Figures:
         return None if init is None else init + cycles
 
     def scores(self, pool: Sequence[Candidate], item: SizeClass, use: Use) -> Scores | None:
-        """Return the scores of a class; None where the record cannot decide it.
+        """Return the scores of a class, or None if the record cannot decide it.
 
-        A kernel's score is the geometric mean over the sizes of the class. Of a record that has no
-        kernel at all of them, the largest size with a figure decides. What a table costs is
-        compared only where at least half of the kernels have figures: a record of the fastest
-        kernels alone has left out those with small tables.
+        A kernel's score is the geometric mean over the sizes of the class. If no kernel of the
+        record
+        has all of them, the largest size with a figure decides. The cost of a table is compared
+        only if
+        at least half of the kernels have figures, because a record of only the fastest kernels
+        leaves
+        out those with small tables.
         """
         choices = [item.sizes, *((size,) for size in reversed(item.sizes) if len(item.sizes) > 1)]
         for sizes in choices:
@@ -111,10 +113,12 @@ class Figures:
         return Scores(self.record, modes, sizes, found) if found else None
 
     def fill_at(self, slow: Candidate, fast: Candidate, scores: Scores) -> int | None:
-        """Return the bytes of messages that pay for filling the faster kernel's table, if known.
+        """Return the bytes of messages after which filling the faster kernel's table pays, if
+        known.
 
-        Filling costs the cycles of init; each byte of a message then saves what the kernel whose
-        table is filled already takes more.
+        Filling costs the cycles of init. Each byte of a message then saves the difference to the
+        kernel
+        whose table is already filled.
         """
         cost = self.cycles(fast.measured_as, "init", 0)
         savings = []

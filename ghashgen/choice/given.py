@@ -1,4 +1,4 @@
-"""A chosen set of `ghashgen tune` as a source of order, instead of the records."""
+"""A chosen set of `ghashgen tune` as a source of order, instead of records."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,13 +20,12 @@ def rows_of(
     by_name: Mapping[str, Candidate],
     hosts: Sequence[Host],
 ) -> tuple[Row, ...]:
-    """Return the rows of the sets of a use and of what is given, on every kind of CPU.
+    """Return the rows of a use's sets for a given, for every kind of CPU.
 
     A set needs all CPU features that its kernels need.
 
     Raises:
-        GhashgenError: there is no set at all, or one has kernels of two operations, or of two sizes
-            of keys.
+        GhashgenError: there is no set, or one mixes kernels of two operations or key sizes.
     """
     if not chosen.sets:
         raise GhashgenError("the chosen set names no kernel", "write one: ghashgen tune --write")
@@ -39,7 +38,7 @@ def rows_of(
         if len(values) > 1:
             raise GhashgenError(
                 f"the set of {item.isa} has kernels of {' and '.join(sorted(map(str, values)))}",
-                f"give each {axis} a set of its own",
+                f"give each {axis} a separate set",
             )
         if values == {given}:
             picks = tuple(Pick(p.up_to, by_name[p.kernel.name], p.fill_at) for p in item.picks)

@@ -1,8 +1,8 @@
-"""What is asked when a kernel of a family is chosen, as values: uses, and what decides each.
+"""The question of a family: the uses of its kernels, and which measurements decide each.
 
     Use("packets", "packets", ((IMIX,),), (ANY,), exports=SEALING)
 
-A family of which something can be chosen has a file in `choice.families`, which exports QUESTION.
+A family with choices has a file in `choice.families` that exports QUESTION.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,53 +15,56 @@ from ghashgen.records.records import folder_of
 
 @dataclass(frozen=True)
 class Use:
-    """What a kernel is to be used for."""
+    """A use of a kernel."""
 
     name: str
     title: str
-    """In words: what a caller does."""
+    """What a caller does, in words."""
     modes: tuple[tuple[str, ...], ...]
-    """How calls were measured: groups of modes, the preferred first; the modes of a group have the
-    same say in a score."""
+    """Which measurements count: groups of modes in order of preference; the modes of a group have
+    equal weight in a score.
+    """
     classes: tuple[SizeClass, ...]
-    """Lengths that may take kernels of their own, in ascending order."""
+    """Classes of lengths that may have different kernels, ascending."""
     exports: frozenset[str] = frozenset()
     """Functions that a kernel must have."""
     once: bool = False
-    """Whether a table serves one message alone, whose time has that of key set-up in it."""
+    """Whether a table serves only one message, so that key set-up is part of its time."""
     fills: bool = False
     """Whether a key may hold several tables, each filled once its messages have paid for it."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is chosen among the kernels of a family."""
+    """The choice among the kernels of a family."""
 
     family: str
     given: str
-    """The axis whose value is the caller's need and no choice: the function, the size of a key."""
+    """The axis whose value the caller's needs fix, such as the operation or the key size."""
     values: tuple[Any, ...]
     """Its values."""
     asked: tuple[Any, ...]
-    """Those that are meant where nobody names one."""
+    """The values meant if nobody names one."""
     uses: tuple[Use, ...]
-    """The first is meant where nobody names one."""
+    """The first is the default."""
     least: str
-    """What a CPU needs for any kernel at all, in words."""
+    """In words: the CPU features that every kernel needs."""
     instead: str
-    """What to take where it lacks that."""
+    """What to use on a CPU without them."""
     dispatched: tuple[Use, ...]
-    """Those that its dispatcher knows."""
+    """The uses that the family's dispatcher knows."""
     longest: int
-    """Bytes of the longest message that the standard has."""
+    """Longest message in bytes that the standard allows."""
     limit: str
-    """Why there is none longer, in words."""
+    """The reason for this limit, in words."""
     files: str = ""
-    """What the names of its dispatcher's files, functions and types have behind the library's."""
+    """Inserted after the library's name in the names of the dispatcher's files, functions and
+    types.
+    """
     measured_as: Callable[[str, Mapping[str, Any]], str] = lambda name, axes: name
-    """(name, axes of a kernel) → the kernel whose figures stand for it."""
+    """(name, axes of a kernel) → the kernel whose figures count for it."""
     differs: str = ""
-    """How a kernel differs from the one whose figures stand for it."""
+    """How a kernel differs from the one whose figures count for it."""
 
     def use(self, name: str) -> Use:
         """Return a use by its name."""
@@ -69,5 +72,5 @@ class Question:
 
     @property
     def folder(self) -> str:
-        """Where the records that decide lie, below the project's root."""
+        """The folder of the deciding records, below the project's root."""
         return folder_of(self.family)

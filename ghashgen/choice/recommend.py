@@ -1,6 +1,6 @@
-"""Which kernel to take on a CPU: what the dispatcher would take there, with its figures and why.
+"""Recommends a kernel for a CPU: the dispatcher's choice there, with its figures and the reason.
 
-Reads the manifest of the catalogue and the records of measurements; runs nothing.
+It reads the catalogue's manifest and the measurement records, and runs nothing.
 """
 
 import os
@@ -24,10 +24,10 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import did_you_mean
 
 FEATURES = tuple(arches()[DEFAULT].features)
-"""Of the architecture that has records of measurements."""
+"""CPU features of the architecture that has records."""
 
 _LINUX = {"aes": "aesni"}
-"""Features that /proc/cpuinfo calls by another name."""
+"""Features that /proc/cpuinfo names differently."""
 
 WAYS = {
     "gcm": "a GCM message (12 bytes of AAD, the message, the lengths)",
@@ -44,17 +44,17 @@ WAYS = {
     "pieces-16k": "a message of 64 KiB sealed in pieces of 16 KiB",
     "open-pieces-1k": "a message of 64 KiB opened in pieces of 1 KiB",
 }
-"""What was timed, by mode."""
+"""What each mode measures."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The CPU that is asked about."""
+    """The CPU in question."""
 
     cpu: str
-    """In the system's words, or as it was asked for."""
+    """In the system's words, or as asked for."""
     core: str
-    """The core's name; empty where it is not known."""
+    """The core's name; empty if unknown."""
     vendor: str
     features: frozenset[str]
 
@@ -67,31 +67,31 @@ class Speed:
     size: int
     cycles: float
     setup: bool
-    """Whether the cycles of key set-up are among them."""
+    """Whether it includes the cycles of key set-up."""
     peer: str
-    """The fastest peer of the record there; empty where there is none that compares."""
+    """The record's fastest comparable peer; empty if there is none."""
     ratio: float | None
-    """The peer's time by the kernel's: above 1, the kernel is faster."""
+    """The peer's time divided by the kernel's: above 1, the kernel is faster."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The kernel of a range of message lengths."""
+    """The kernel for a range of message lengths."""
 
     above: int
-    """The range begins after this length in bytes; -1 where it begins with 0."""
+    """The range begins above this length in bytes; -1 if it begins with 0."""
     up_to: int | None
     candidate: Candidate
     record: str
-    """The record that decided; empty for the convention."""
+    """The deciding record; empty for the convention."""
     own: bool
     """Whether the record is of this core."""
     on: str
-    """The core that the record is of; empty for the convention."""
+    """The machine that the record is of; empty for the convention."""
     init: float | None
     """Core cycles of key set-up."""
     speeds: tuple[Speed, ...]
-    """A figure for each mode that decided; none for the convention."""
+    """A figure for each deciding mode; none for the convention."""
     why: str
 
     @property
@@ -112,10 +112,10 @@ class Advice:
 def machine(name: str, records: Sequence[Record]) -> Machine:
     """Return the CPU of this name: a record's or a core's, a list of features, or "" for this one.
 
-    Features in the variable FEATURES_OFF of the environment are left out of this machine's.
+    On this CPU, features named in the environment variable FEATURES_OFF are ignored.
 
     Raises:
-        GhashgenError: nobody knows the name, or this system does not say what it has.
+        GhashgenError: the name is unknown, or this system does not list its features.
     """
     if not name:
         return _here()
@@ -123,7 +123,7 @@ def machine(name: str, records: Sequence[Record]) -> Machine:
     for record in records:
         if low in (_plain(record.slug), _plain(record.title)):
             cpu = record.results.machine.cpu
-            return Machine(cpu, record.title, vendor_of(record), record_features(record))
+            return Machine(cpu, record.core, vendor_of(record), record_features(record))
     for core in CORES:
         if low in map(_plain, (core.title, *core.names)):
             place = f"cpu family {core.family}, model {core.models[0]}"
@@ -150,7 +150,7 @@ def machine(name: str, records: Sequence[Record]) -> Machine:
 
 
 def _set(name: str) -> GhashgenError:
-    """Return the refusal of an instruction set in the place of a CPU."""
+    """Return the refusal of an instruction set given as a CPU."""
     isa = isas()[name]
     cause = f"{name} is an instruction set of kernels, not a CPU"
     listed = f"ghashgen list --isa {name} lists its kernels"
@@ -163,7 +163,7 @@ def _set(name: str) -> GhashgenError:
 
 
 def _plain(name: str) -> str:
-    """Return a name without case, spaces and signs: zen5 is Zen 5."""
+    """Return a name in lower case without spaces and signs, so that zen5 is Zen 5."""
     return "".join(filter(str.isalnum, name.lower()))
 
 
@@ -172,12 +172,13 @@ def _here() -> Machine:
     flags = {_LINUX.get(flag, flag) for flag in said.get("flags", "").split()}
     if not flags:
         raise GhashgenError(
-            "this system does not say what its CPU has (/proc/cpuinfo)", "name one: --cpu 'Zen 5'"
+            "this system does not list its CPU's features (/proc/cpuinfo)",
+            "name a CPU: --cpu 'Zen 5'",
         )
     off = {name for name in os.environ.get(FEATURES_OFF, "").split(",") if name}
     if unknown := sorted(off - set(FEATURES)):
         raise GhashgenError(
-            f"{FEATURES_OFF} names {unknown[0]!r}, which is no CPU feature",
+            f"{FEATURES_OFF} names {unknown[0]!r}, which is not a CPU feature",
             f"choose from {', '.join(FEATURES)}",
         )
     features = flags & set(FEATURES) - off
@@ -196,13 +197,13 @@ def recommend(
     *,
     size: int | None = None,
 ) -> tuple[Advice, ...]:
-    """Return the kernels to take for a use, range by range of lengths; for `size` alone if given.
+    """Return the kernels for a use, by range of lengths; for `size` alone if given.
 
-    `pool` are kernels of one family, what is given, and calling convention.
+    All of `pool` have one family, given and calling convention.
 
     Raises:
-        GhashgenError: none of them has the functions that the use needs, or the CPU can run none;
-            or no message is as long as `size`.
+        GhashgenError: no kernel has the functions that the use needs, the CPU can run none, or no
+            message may be as long as `size`.
     """
     if size is not None and size > question.longest:
         raise GhashgenError(
@@ -238,7 +239,7 @@ def recommend(
 
 
 def _runs(picks: Sequence[Pick]) -> list[list[Pick]]:
-    """Return neighbouring classes of one kernel and one source together."""
+    """Group neighbouring classes with the same kernel and source."""
     runs: list[list[Pick]] = []
     for pick in picks:
         if runs and (runs[-1][-1].candidate, _slug(runs[-1][-1])) == (pick.candidate, _slug(pick)):
@@ -267,7 +268,7 @@ def _advice(
     subjects = found.record.results.subjects
     peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
     measured = Figures(found.record, peers | {pick.candidate.measured_as})
-    own = found.record.title == here.core
+    own = found.record.core == here.core
     return Advice(
         above,
         last,
@@ -318,10 +319,10 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
 def _speed(
     pick: Pick, measured: Figures, mode: str, use: Use, size: int, features: frozenset[str]
 ) -> Speed | None:
-    """Return the figure at the size on record nearest to `size`, where the kernel has one.
+    """Return the figure at the recorded size nearest to `size`, if the kernel has one.
 
-    Peers are those that have a key of the kernel's size, where this CPU has all that the record's
-    has: most choose their code when they run, and took what that one has.
+    Only peers with the kernel's key size count, and only if this CPU has all features of the
+    record's, because most peers choose their code at run time.
     """
     assert pick.scores is not None
     results = pick.scores.record.results

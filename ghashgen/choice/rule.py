@@ -1,7 +1,7 @@
-"""The rule of every choice: differences under 5% are none; among equals the simpler is taken.
+"""The rule of every choice: ignore differences below 5%, and take the simpler of equals.
 
-Simpler is the smaller table, then the smaller code, then fewer axes away from their defaults, then
-the name, so that the same figures give the same choice.
+Simpler means a smaller table, then smaller code, then fewer axes not at their defaults, then the
+name. So the same figures always give the same choice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,19 +10,19 @@ from typing import TypeVar
 from ghashgen.records.core import TIE, leaner
 
 Simplicity = tuple[int, int, int, str]
-"""Bytes of the table, bytes of code, axes away from default, name: less is simpler."""
+"""Table bytes, code bytes, axes not at their defaults, name: less is simpler."""
 
 T = TypeVar("T")
 
 
 def level(scored: Mapping[T, float]) -> list[T]:
-    """Return those that cannot be told from the best; lower scores are better."""
+    """Return the items within the tolerance of the best; lower scores are better."""
     least = min(scored.values())
     return [item for item, value in scored.items() if value < TIE * least or value == least]
 
 
 def fastest(scored: Mapping[T, float], simplicity: Callable[[T], Simplicity]) -> T:
-    """Return the best; where its twin with fewer options cannot be told from it, that one."""
+    """Return the best, or its variant with fewer options if that is equal by the rule."""
     best = min(scored, key=lambda item: (scored[item], simplicity(item)))
     *_, name = simplicity(best)
     twins = [item for item in level(scored) if leaner(simplicity(item)[-1], name)]
@@ -32,11 +32,11 @@ def fastest(scored: Mapping[T, float], simplicity: Callable[[T], Simplicity]) ->
 
 
 def cover(levels: Sequence[Sequence[T]], simplicity: Callable[[T], Simplicity]) -> tuple[T, ...]:
-    """Return one item for each class, of those that are level there: the simplest set of items.
+    """Return one item for each class, among the best there: together the simplest set.
 
-    Every distinct item counts once, because a key has one table of each kernel: least bytes of all
-    tables, then of all code, then the other parts of their simplicity. A class that several items
-    of the set can serve takes the simplest of them.
+    Every distinct item counts once, because a key has one table for each kernel. First the table
+    bytes are minimized, then code bytes, then the other parts of simplicity. A class that several
+    items of the set can serve takes the simplest.
 
     Raises:
         ValueError: a class has no item.
@@ -56,7 +56,7 @@ def cover(levels: Sequence[Sequence[T]], simplicity: Callable[[T], Simplicity]) 
         if served not in best:
             continue
         cost, taken = best[served]
-        # Some item must serve the first class that is left.
+        # Some item must serve the first remaining class.
         first = next(place for place in range(len(levels)) if not served >> place & 1)
         for item in levels[first]:
             table, code, away, name = simplicity(item)

@@ -1,1 +1,1 @@
-"""Measuring and what is made of it: bench, tune, comparisons, models, tables, the report."""
+"""Measuring and evaluating: bench, tune, comparisons, models, tables, the report."""

@@ -1,7 +1,7 @@
-"""What the edge of mapped memory and null pointers cost: tables of the modes in `EDGES`.
+"""The cost of the edge of mapped memory and of null pointers: tables of the modes in `EDGES`.
 
-Each of them stands beside a mode that differs from it in this alone. A table shows the time of the
-first, and how many times as long as the second it is.
+Each mode has a baseline mode that differs only in this. A table shows the mode's time, and how many
+times as long as the baseline it is.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from ghashgen.records.levels import LEVELS
 from ghashgen.support.tables import Table
 
 SHOWN = (16, 48, 1500)
-"""Sizes of the pages' table, in bytes: one block, less than a wide register, a packet."""
+"""Sizes in the page's table, in bytes: one block, less than a wide register, a packet."""
 
 TITLES: Mapping[str, str] = {
     "edge": "message at the end",
@@ -27,21 +27,21 @@ TITLES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Edge:
-    """A subject in a mode of `EDGES`, and in the mode beside it."""
+    """A subject in a mode of `EDGES` and in its baseline."""
 
     cell: Cell
     beside: Cell
 
     @property
     def times(self) -> float:
-        """How many times as long it takes at the edge: 1 where that costs nothing."""
+        """How many times as long it takes at the edge; 1 if that costs nothing."""
         return self.cell.cycles / self.beside.cycles
 
 
 def edge(
     results: Results, kind: str, mode: str, size: int, key: int = 0, level: int | None = None
 ) -> Edge | None:
-    """Return the subject that is fastest in the mode beside, of a kind and of one level or all."""
+    """Return the subject of a kind that is fastest in the baseline, of one level or of all."""
     for cell in results.of_kind((kind,), size, EDGES[mode], key):
         found = results.cell(cell.name, size, mode)
         if found and level in (None, results.subjects[cell.name].level):
@@ -57,9 +57,9 @@ def edge_columns(modes: Mapping[str, str], keyed: bool) -> tuple[str, ...]:
 
 
 def edge_rows(results: Results, modes: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the kernels of each level and the peers, the fastest at each size; none if unmeasured.
+    """Yield the fastest kernel of each level and the fastest peer at each size; none if unmeasured.
 
-    Peers are not told apart by level: some choose their code at run time.
+    Peers are not separated by level, because some choose their code at run time.
     """
     places = [(mode, size) for mode in modes for size in sizes_of(mode, SHOWN)]
     for key in results.keys:
@@ -77,7 +77,7 @@ def _text(found: Edge | None) -> str:
 
 
 def edge_table(results: Results, key: int = 0) -> Table:
-    """Return every mode and size with the fastest kernel and peer of the mode beside it."""
+    """Return every mode and size with the kernel and peer that are fastest in its baseline."""
     rows = []
     for mode, size in [row for row in results.rows() if row[0] in EDGES]:
         kernel, peer = (edge(results, kind, mode, size, key) for kind in ("kernel", "peer"))

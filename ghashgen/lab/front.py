@@ -1,4 +1,4 @@
-"""What README shows: three claims, each with its figures and its limit, and one short table."""
+"""README's summary: three claims, each with its figures and its limit, and one short table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ SIZES = (64, 16384)
 """Message sizes of the table, in bytes: a short message and a long one."""
 
 COLUMNS = (
-    *("function", "bytes", "CPU", "fastest kernel", ">cycles"),
-    *("fastest other library", ">speed-up"),
+    *("function", "CPU", ">every length"),
+    *(f">at {size_name(size)}" for size in SIZES),
+    ">each call waits",
 )
 
 NOT_MEASURED = "- **Fast.** Not measured yet: `ghashgen bench --record`."
@@ -22,20 +23,24 @@ NOT_MEASURED = "- **Fast.** Not measured yet: `ghashgen bench --record`."
 
 @dataclass(frozen=True)
 class Side:
-    """A function as README calls it, and the mode and key sizes of its records that it shows."""
+    """A function as README calls it, and the modes and key sizes of its records that it shows."""
 
     title: str
     mode: str
+    chained: str
+    """The mode where each call waits for the one before."""
     keys: tuple[int, ...]
-    """What the range covers; the table shows the first."""
+    """What a range covers; single sizes are of the first."""
 
 
-HASH = Side("GHASH", "throughput", (0,))
-MESSAGES = Side("AES-GCM", "seal", (128, 256))
+HASH = Side("GHASH", "throughput", "latency", (0,))
+MESSAGES = Side("AES-GCM", "seal", "seal-latency", (128, 256))
 
 
 def proved_claim(sentence: str, trusted_lines: int) -> str:
-    """Return the claim about proofs: the sentence that both pages share, and what is trusted."""
+    """Return the claim about proofs: the sentence that both pages share, and what must be
+    trusted.
+    """
     return _item(
         f"**Proved.** {sentence} *Limit:* you must trust the prover, {trusted_lines:,} lines of "
         "Python with its model of the instructions; caches, speculation and power are not modelled "
@@ -44,20 +49,23 @@ def proved_claim(sentence: str, trusted_lines: int) -> str:
 
 
 def fast_claim(hashes: Sequence[Record], messages: Sequence[Record], goals: Book) -> str:
-    """Return the claim about speed: the ranges of every record, and where they end."""
-    if not hashes and not messages:
+    """Return the claim about speed: the range of each function, and where it ends."""
+    sides = ((HASH, hashes), (MESSAGES, messages))
+    found = [(side, _every(records, side.mode, side.keys)) for side, records in sides]
+    ranges = [f"{_range(pairs)} times as fast for {side.title}" for side, pairs in found if pairs]
+    if not ranges:
         return NOT_MEASURED
-    ranges = [*_ranges(hashes, HASH), *_ranges(messages, MESSAGES)]
-    missed = [text for record in messages if (text := _goals(record, goals))]
-    limits = [
+    sizes = [size for _, pairs in found for size, _ in pairs]
+    limits = (
         "each figure takes our fastest kernel for that length, and no other CPU was measured.",
-        _chained(hashes),
-        *missed,
-    ]
+        _chained(sides),
+        _goals(messages, goals),
+    )
     return _item(
-        "**Fast.** Beside the fastest other library at each message length, back-to-back calls run "
-        f"{_and(ranges)} times as fast. *Limit:* {' '.join(text for text in limits if text)} See "
-        "[all results](docs/results.md) and [the method](docs/bench.md)."
+        f"**Fast.** Back-to-back calls run {_and(ranges)}, beside the fastest other library at "
+        f"each message length from {size_name(min(sizes))} to {size_name(max(sizes))}, on the CPUs "
+        f"in the table. *Limit:* {' '.join(text for text in limits if text)} See [all "
+        "results](docs/results.md) and [the method](docs/bench.md)."
     )
 
 
@@ -73,68 +81,72 @@ def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
 
 
 def table(hashes: Sequence[Record], messages: Sequence[Record]) -> str:
-    """Return the short table; nothing where nothing was measured."""
+    """Return the short table, a row for each function and CPU; nothing where none was measured."""
     rows = [*_rows(hashes, HASH), *_rows(messages, MESSAGES)]
     if not rows:
         return ""
     title = wrapped(
-        "Core cycles are per call, or per byte (/B). The speed-up is the other library's time "
-        "divided by ours. AES-GCM: 128-bit key, whole messages sealed, 12 bytes of AAD."
+        "Speed-ups: the time of the fastest other library divided by ours. In brackets: our core "
+        "cycles per call, or per byte (/B). AES-GCM: whole messages sealed, 12 bytes of AAD; "
+        "128-bit and 256-bit keys in ranges, 128-bit keys at one length."
     )
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}"
 
 
 def _rows(records: Sequence[Record], side: Side) -> Iterator[tuple[str, ...]]:
-    key = side.keys[0]
-    for size in SIZES:
-        for record in records:
-            if (found := pair(record.results, size, side.mode, key)) is not None:
-                yield (
-                    *(side.title, size_name(size), record.title, f"`{found.kernel.name}`"),
-                    *(figure(found.kernel), found.peer.name, f"{found.ratio:.2f}"),
-                )
+    for record in records:
+        if pairs := _pairs(record, side.mode, side.keys):
+            single = (pair(record.results, size, side.mode, side.keys[0]) for size in SIZES)
+            yield (
+                *(side.title, record.title, _range(pairs)),
+                *(f"{one.ratio:.2f} ({figure(one.kernel)})" if one else "" for one in single),
+                _range(_pairs(record, side.chained, side.keys)),
+            )
 
 
-def _pairs(record: Record, mode: str, keys: tuple[int, ...]) -> list[tuple[int, Pair]]:
-    """Return every size that was measured in a mode, with the best kernel and the best peer."""
+Pairs = Sequence[tuple[int, Pair]]
+"""Sizes, each with the best kernel and the best peer."""
+
+
+def _pairs(record: Record, mode: str, keys: tuple[int, ...]) -> Pairs:
+    """Return every size that was measured in a mode."""
     sizes = [size for name, size in record.results.rows() if name == mode]
     found = [(size, pair(record.results, size, mode, key)) for key in keys for size in sizes]
     return [(size, both) for size, both in found if both is not None]
 
 
-def _ranges(records: Sequence[Record], side: Side) -> Iterator[str]:
-    for record in records:
-        if found := _pairs(record, side.mode, side.keys):
-            ratios = [both.ratio for _, both in found]
-            sizes = [size for size, _ in found]
-            yield (
-                f"{min(ratios):.2f} to {max(ratios):.2f} ({side.title} on {record.title}, "
-                f"{size_name(min(sizes))} to {size_name(max(sizes))})"
-            )
+def _every(records: Iterable[Record], mode: str, keys: tuple[int, ...]) -> Pairs:
+    return [each for record in records for each in _pairs(record, mode, keys)]
 
 
-def _chained(records: Sequence[Record]) -> str:
-    """Return where chained calls of GHASH gain least; nothing where none was measured."""
+def _range(pairs: Pairs) -> str:
+    """Return the lowest and the highest ratio; nothing where nothing was measured."""
+    ratios = [both.ratio for _, both in pairs]
+    return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
+
+
+def _chained(sides: Iterable[tuple[Side, Sequence[Record]]]) -> str:
+    """Return how little chained calls gain at least; nothing where none was measured."""
     found = []
-    for record in records:
-        if pairs := _pairs(record, "latency", HASH.keys):
-            size, least = min(pairs, key=lambda each: each[1].ratio)
-            found.append(f"{least.ratio:.2f} on {record.title} (at {size_name(size)})")
+    for side, records in sides:
+        if pairs := _every(records, side.chained, side.keys):
+            found.append(f"{min(both.ratio for _, both in pairs):.2f} for {side.title}")
     if not found:
         return ""
-    return f"If each GHASH call waits for the one before, the factor falls to {_and(found)}."
+    return f"If each call waits for the one before, the factor falls to as little as {_and(found)}."
 
 
-def _goals(record: Record, book: Book) -> str:
-    """Return how many of the project's goals are reached on a CPU; nothing where it has none."""
-    goals = book.of(record.results.machine.features)
-    asked = [each for each in verdicts(record, goals) if each.shares] if goals else []
-    if not asked:
+def _goals(records: Sequence[Record], book: Book) -> str:
+    """Return how many of the project's goals each CPU reaches; nothing where none has any."""
+    found = []
+    for record in records:
+        goals = book.of(record.results.machine.features)
+        if asked := [each for each in verdicts(record, goals) if each.shares] if goals else []:
+            reached = sum(each.said == REACHED for each in asked)
+            found.append(f"{reached} of {len(asked)} on {record.title}")
+    if not found:
         return ""
-    reached = sum(each.said == REACHED for each in asked)
-    return (
-        f"AES-GCM on {record.title} reaches {reached} of the {len(asked)} goals that we set for it."
-    )
+    return f"Of the goals that we set for AES-GCM before we measured it, it reaches {_and(found)}."
 
 
 def _and(items: Sequence[str]) -> str:

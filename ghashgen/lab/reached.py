@@ -1,4 +1,4 @@
-"""Goals beside what a record has measured: reached, or by how much they are missed."""
+"""Goals beside a record's measurements: reached, or by how much they are missed."""
 
 import math
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ REACHED = "reached"
 
 @dataclass(frozen=True)
 class Verdict:
-    """One goal, and what was measured of it."""
+    """A goal and its measurements."""
 
     goal: Goal
     found: Pair
     chained: Cell | None
-    """The fastest kernel where each message waits for the tag of the one before."""
+    """The fastest kernel if each message waits for the previous tag."""
     same_core: bool
-    """Whether the goal's cycles are of this core."""
+    """Whether the goal's cycles are of this core, with all that it has."""
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """Of each thing that is asked of this core, what was reached of it: 1 or more is all."""
+        """For each requirement on this core, the reached fraction: 1 or more means reached."""
         goal, wanted = self.goal, []
         if goal.ratio is not None:
             wanted.append(self.found.ratio / goal.ratio)
@@ -37,19 +37,19 @@ class Verdict:
 
     @property
     def share(self) -> float:
-        """The least of `shares`; NaN where nothing is asked of this core."""
+        """The least of `shares`; NaN without requirements on this core."""
         return min(self.shares, default=math.nan)
 
     @property
     def said(self) -> str:
-        """Return "reached", "missed by 5.0%", or "" where nothing is asked of this core."""
+        """Return "reached", "missed by 5.0%", or "" without requirements on this core."""
         if math.isnan(self.share):
             return ""
         return REACHED if self.share >= 1 else f"missed by {1 - self.share:.1%}"
 
 
 def verdicts(record: Record, goals: Goals) -> Iterator[Verdict]:
-    """Yield every goal of a record's CPU of which kernel and peer were measured."""
+    """Yield every goal for a record's CPU whose kernel and peer were measured."""
     results = record.results
     for goal in goals.each:
         if (found := pair(results, goal.size, "seal", goal.key)) is not None:
@@ -81,14 +81,14 @@ def cells(verdict: Verdict) -> tuple[str, ...]:
 
 
 def _meant(goal: Goal, measured: Cell) -> str:
-    """Return a goal's cycles in the unit of what was measured."""
+    """Return a goal's cycles in the unit of the measurement."""
     per_call = not figure(measured).endswith("/B")
     within = f" + {goal.within:.0%}" if goal.within else ""
     return (f"{goal.cycles:.0f}" if per_call else f"{goal.per_byte:.3f}/B") + within
 
 
 def goal_parts(record: Record, book: Book) -> Iterator[str]:
-    """Yield what the page of results says of a record's goals; nothing where it has none."""
+    """Yield the results page's text about a record's goals; nothing if it has none."""
     goals = book.of(record.results.machine.features)
     found = tuple(verdicts(record, goals)) if goals is not None else ()
     if goals is None or not found:
@@ -98,12 +98,12 @@ def goal_parts(record: Record, book: Book) -> Iterator[str]:
     names = ", ".join(goals.features).upper()
     kind = f"with {names}" if names else "without VAES"
     text = (
-        f"What the project means to reach on CPUs {kind}, set before it was measured: messages "
-        f"sealed back to back, 12 bytes of AAD each, keys of 128 and 256 bits. {reached} of "
-        f"{len(asked)} goals are reached here."
+        f"Goals for CPUs {kind}, set before the measurement: messages sealed back to back, 12 "
+        f"bytes of AAD each, keys of 128 and 256 bits. {reached} of {len(asked)} goals are reached "
+        "here."
     )
     if not found[0].same_core:
-        text += f" The goals in cycles are meant for {goals.core} and no other core."
+        text += f" The goals in cycles are meant for {goals.core} with all its features."
     yield f"### Goals of AES-GCM on {record.title}"
     yield wrapped(f"{text} What ports allow is in [model.md](model.md).")
     yield markdown_table(columns(goals), map(cells, found))

@@ -1,6 +1,6 @@
-"""What docs/results.md says of speed: text and tables, from the records of each CPU."""
+"""The text and tables about speed in docs/results.md, from each CPU's records."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ghashgen.lab.edges import edge_columns, edge_rows
 from ghashgen.lab.figures.speed import file_of
@@ -18,12 +18,16 @@ from ghashgen.lab.standing import (
     wrapped,
 )
 from ghashgen.records.core import HASH_EDGES, SEAL_EDGES
+from ghashgen.records.cpus import lacking
 from ghashgen.records.goals import Book
 from ghashgen.records.records import METHOD, Record
 
+NAMED = 6
+"""Subjects named of those that one reason kept from being measured."""
+
 
 def speed_parts(record: Record) -> Iterable[str]:
-    """Yield what the page of results says of GHASH on one CPU."""
+    """Yield the results page's parts about GHASH on one CPU."""
     yield f"## Speed on {record.title}"
     yield _measured_on(record)
     yield f"![GHASH on {record.title}, by message size](figures/{file_of(record, 0)})"
@@ -33,21 +37,20 @@ def speed_parts(record: Record) -> Iterable[str]:
 
 
 def gcm_parts(record: Record, goals: Book) -> Iterable[str]:
-    """Yield what it says of AES-GCM, and which goals are reached there."""
+    """Yield the parts about AES-GCM, including which goals are reached."""
     yield f"## Speed of AES-GCM on {record.title}"
     yield _measured_on(record)
     yield wrapped(
-        "Messages sealed whole, 12 bytes of AAD each; the last four columns are the same ratio "
-        "where messages are opened, where each waits for the tag or the verdict of the one before, "
-        "and of the text alone, as stitched functions take it. IMIX: 64, 594 and 1518 bytes at "
-        "7 : 4 : 1:"
+        "Whole messages, sealed back to back, 12 bytes of AAD each. The last four columns are the "
+        "same ratio for other calls: messages opened; each waiting for the tag or the verdict of "
+        "the one before; and the text alone. IMIX: 64, 594 and 1518 bytes at 7 : 4 : 1."
     )
     yield f"![AES-256-GCM on {record.title}, by message size](figures/{file_of(record, 256)})"
     yield markdown_table(GCM_COLUMNS, gcm_rows(record))
     if pieces := tuple(pieces_rows(record)):
         yield wrapped(
-            "One message of 64 KiB in pieces of 16 bytes, 1 KiB and 16 KiB, sealed or opened, 12 "
-            "bytes of AAD before it; begin and end are in the time, in cycles of a byte of text:"
+            "One message of 64 KiB with 12 bytes of AAD, sealed or opened in pieces of 16 bytes, "
+            "1 KiB and 16 KiB, begin and end included, in cycles per byte of text:"
         )
         yield markdown_table(PIECES_COLUMNS, pieces)
     yield from _edges(record, SEAL_EDGES)
@@ -56,14 +59,14 @@ def gcm_parts(record: Record, goals: Book) -> Iterable[str]:
 
 
 def _edges(record: Record, modes: Mapping[str, str]) -> Iterable[str]:
-    """Yield what memory as callers have it costs; nothing where it was not measured."""
+    """Yield the cost of callers' memory placement; nothing if it was not measured."""
     results = record.results
     if rows := tuple(edge_rows(results, modes)):
         yield wrapped(
-            "Inputs at the edge: what is read and written ends where mapped memory ends, or there "
-            "are no bytes and the pointer to them is null. In brackets, how many times as long as "
-            "at the same place in a page with mapped memory behind it, or with a pointer to mapped "
-            "memory. Of each generation of kernels, and of all peers, the fastest there:"
+            "Inputs at the edge: buffers end where mapped memory ends, or have no bytes and a null "
+            "pointer. In brackets, the time divided by that of the same call with mapped memory "
+            "behind the buffers, or with a pointer to mapped memory. Each row is the fastest of "
+            "its generation of kernels, or of all peers:"
         )
         yield markdown_table(edge_columns(modes, keyed=any(results.keys)), rows)
 
@@ -74,16 +77,25 @@ def _measured_on(record: Record) -> str:
     sources = f", sources {machine.git}" if machine.git else ""
     runs = f"{record.runs} run{'s' * (record.runs != 1)}"
     note = f" Note: {record.note}." if record.note else ""
-    return wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}")
+    lacks = lacking(machine.cpu, machine.features)
+    less = f" The machine lacked {' '.join(lacks)}, which {record.core} has." if lacks else ""
+    return wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}{less}")
 
 
 def _rest(record: Record) -> Iterable[str]:
     """Yield the key set-ups of a record, and what it lacks."""
     machine = record.results.machine
-    yield wrapped(
-        "Key set-up, from call to result, of the kernels in the table and of every peer measured:"
-    )
+    yield wrapped("Key set-up, from call to result, for the kernels in the table and every peer:")
     yield markdown_table(SETUP_COLUMNS, setup_rows(record))
     if machine.features and record.results.missing:
-        absent = sorted(record.results.missing.items())
-        yield wrapped("Not measured: " + "; ".join(f"{name}: {why}" for name, why in absent) + ".")
+        absent = dict[str, list[str]]()
+        for name, why in sorted(record.results.missing.items()):
+            absent.setdefault(why, []).append(name)
+        said = (f"{_some(names)}: {why}" for why, names in absent.items())
+        yield wrapped(f"Not measured: {'; '.join(said)}.")
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return some of these names, and how many more there are."""
+    more = len(names) - NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"

@@ -1,6 +1,6 @@
-"""Tables of the records in docs/bench: the best kernel beside the best peer, CPU by CPU.
+"""Tables of the records in docs/bench: the best kernel beside the best peer, by CPU.
 
-A ratio is the peer's time over the kernel's, both measured in turns in one process.
+A ratio is the peer's time divided by the kernel's, both measured in turns in one process.
 """
 
 import math
@@ -58,14 +58,14 @@ class Pair:
 
     @property
     def ratio(self) -> float:
-        """The peer's time over the kernel's: above 1, the kernel is faster."""
+        """The peer's time divided by the kernel's: above 1, the kernel is faster."""
         return self.peer.cycles / self.kernel.cycles
 
 
 def pair(results: Results, size: int, mode: str = "throughput", key: int = 0) -> Pair | None:
-    """Return the best kernel and the best peer at a size in bytes; None where either is absent.
+    """Return the best kernel and the best peer at a size in bytes, or None if either is missing.
 
-    Of AES-GCM, those with a key of so many bits.
+    For AES-GCM, only those with this key size in bits.
     """
     kernel = results.fastest_kernel(size, mode, key)
     peers = results.of_kind(("peer",), size, mode, key)
@@ -73,7 +73,7 @@ def pair(results: Results, size: int, mode: str = "throughput", key: int = 0) ->
 
 
 def figure(cell: Cell) -> str:
-    """Return core cycles of a call up to 256 bytes, per byte above, with its unit."""
+    """Return core cycles per call up to 256 bytes, per byte above, with the unit."""
     if cell.size <= CYCLES_UP_TO:
         return f"{cell.cycles:.1f}"
     return f"{cell.per_byte:.3f}/B"
@@ -98,7 +98,7 @@ def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
 
 
 def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
-    """Yield one CPU's rows of AES-GCM: each size of key, and each size of a message sealed."""
+    """Yield one CPU's rows of AES-GCM: each key size with each size of a sealed message."""
     results = record.results
     sizes = [size for mode, size in results.rows() if mode == "seal"]
     for key in results.keys:
@@ -115,7 +115,7 @@ def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
 
 
 def pieces_rows(record: Record) -> Iterator[tuple[str, ...]]:
-    """Yield one CPU's rows of messages in pieces; none where none was measured."""
+    """Yield one CPU's rows of messages in pieces; none if none were measured."""
     results = record.results
     for key in results.keys:
         for mode in PIECES:
@@ -130,7 +130,7 @@ def pieces_rows(record: Record) -> Iterator[tuple[str, ...]]:
 
 
 def _wiping(name: str) -> str:
-    """Return what the twin of a kernel with streams is called that wipes."""
+    """Return the name of the wiping variant of a kernel with streams."""
     return name.replace("_streams", "_wipe_streams")
 
 
@@ -140,7 +140,7 @@ def _apart(cell: Cell) -> str:
 
 
 def setup_rows(record: Record) -> Iterator[tuple[str, ...]]:
-    """Yield the key set-up of the kernels that stand in `long_rows`, and of every peer."""
+    """Yield the key set-up of the kernels in `long_rows`, and of every peer."""
     results = record.results
     named = {
         found.kernel.name
@@ -160,7 +160,7 @@ def wrapped(text: str) -> str:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; a column named with a leading > is right-aligned."""
+    """Return a table; a column name with a leading > is right-aligned."""
     rule = ["---:" if column.startswith(">") else "---" for column in columns]
     heads = [column.removeprefix(">") for column in columns]
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *rows))

@@ -1,10 +1,14 @@
-"""What the tool proves, counts and has measured: README's block and that of docs/results.md.
+"""What the tool proves, counts and has measured: the blocks of README and docs/results.md.
 
-Every figure is computed: kernels and instruction counts from the MANIFEST.json of the checked-in
-output, theorems from the list that `ghashgen prove --identities` works through, proofs of the bytes
-from PROOFS.json beside the kernels, the trusted base from the sources (`ghashgen.check.trusted`),
-speed from the records in docs/bench (`ghashgen.lab.speed`), beside the goals that lie with them.
-README's claims and table are worded in `ghashgen.lab.front`.
+Every figure is computed:
+
+- kernels and instruction counts from the MANIFEST.json of the checked-in output;
+- theorems from the list that `ghashgen prove --identities` works through;
+- proofs of the bytes from PROOFS.json beside the kernels;
+- the trusted base from the sources (`ghashgen.check.trusted`);
+- speed from the records in docs/bench (`ghashgen.lab.speed`), with the goals beside them.
+
+`ghashgen.lab.front` has the wording of README's claims and table.
 """
 
 from collections import Counter
@@ -31,7 +35,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
 
 BEGIN, END = "<!-- summary:begin -->", "<!-- summary:end -->"
-"""The markers in README.md; each stands alone on its line."""
+"""The markers in README.md, each alone on its line."""
 
 OUTPUT = "generated"
 """The checked-in output, below the project's root."""
@@ -41,33 +45,33 @@ README, RESULTS = "README.md", "docs/results.md"
 
 MULTIPLIES = ("schoolbook", "karatsuba", "k", "winograd")
 GROUPS = (8, 16)
-"""Multiply schemes and blocks per group whose loops the summary compares."""
+"""Groups in blocks whose loops the summary compares, by multiply scheme."""
 
 GHASH = "ghash"
 """The operation whose loops are compared; POLYVAL's have no byte swap."""
 
 PAPER = ("paper_baseline", "paper_optimized")
-"""The kernels that papers/intel-2023, Table 11, sets side by side."""
+"""The kernels that papers/intel-2023, Table 11, compares."""
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """The checked-in kernels of a family that are of one ISA."""
+    """The checked-in kernels of a family for one ISA."""
 
     family: str
     """Its title."""
     isa: str
     cpu_features: tuple[str, ...]
-    """What every kernel of it needs."""
+    """What all of them need."""
     some_features: tuple[str, ...]
-    """What only some of its kernels need."""
+    """What only some of them need."""
     kernels: int
     blocks: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Family:
-    """Theorems whose names begin alike; a theorem that stands alone gives its whole name."""
+    """Theorems with a common beginning of their names; a single theorem gives its whole name."""
 
     name: str
     theorems: int
@@ -75,9 +79,10 @@ class Family:
 
 @dataclass(frozen=True)
 class Cost:
-    """The shortest group loop of an ISA, a group size and a multiply scheme, loop control included.
+    """The shortest group loop of an ISA, a group size and a multiply scheme, including loop
+    control.
 
-    Counts are for one group; `group_blocks` blocks of 16 bytes share them.
+    Counts are for one group of `group_blocks` 16-byte blocks.
     """
 
     isa: str
@@ -90,7 +95,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Single:
-    """One block's multiplication between load and store, by class; classes at 0 left out."""
+    """One block's multiplication between load and store, by class; classes at 0 are left out."""
 
     kernel: str
     instructions: int
@@ -99,17 +104,17 @@ class Single:
 
 @dataclass(frozen=True)
 class Proved:
-    """What PROOFS.json says of the bytes that the manifest lists."""
+    """What PROOFS.json says about the bytes in the manifest."""
 
     kernels: int
     theorems: int
     unrecorded: tuple[str, ...]
-    """Checked-in kernels that it says nothing of."""
+    """Checked-in kernels that it does not mention."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything that the blocks show; `proved` is None where nothing is stored."""
+    """Everything in the blocks; `proved` is None if nothing is stored."""
 
     shelves: tuple[Shelf, ...]
     families: tuple[Family, ...]
@@ -117,15 +122,15 @@ class Summary:
     singles: tuple[Single, ...]
     proved: Proved | None
     trusted: tuple[Part, ...]
-    """What of this package the proofs of the bytes rest on."""
+    """The parts of this package that the proofs of the bytes rest on."""
     second: Part
-    """What of it can only refuse."""
+    """The part that can only refuse."""
     records: tuple[Record, ...]
-    """One for each CPU measured."""
+    """One for each measured CPU."""
     messages: tuple[Record, ...]
-    """The same of AES-GCM."""
+    """The same for AES-GCM."""
     goals: Book
-    """What AES-GCM is meant to reach."""
+    """The goals for AES-GCM."""
 
 
 def gather(root: Path) -> Summary:
@@ -176,7 +181,7 @@ def _shelves(kernels: list[manifest.Entry]) -> Iterable[Shelf]:
 
 
 def _families(names: Iterable[str]) -> tuple[Family, ...]:
-    """Group names by their first word, in the order given; a group is named by a glob."""
+    """Group names by their first word, in the given order; a group is named by a glob."""
     every = list(names)
     sizes = Counter(name.partition("-")[0] for name in every)
     found: dict[str, int] = {}
@@ -212,7 +217,7 @@ def _single(entry: manifest.Entry) -> Single:
 
 
 def blocks(summary: Summary) -> dict[str, str]:
-    """Return what stands between the markers of each page, without them, ending in a newline."""
+    """Return the text between the markers of each page, without them, ending with a newline."""
     unrecorded = summary.proved.unrecorded if summary.proved else ()
     names = f", {', '.join(f'`{name}`' for name in unrecorded)}"
     claims = (
@@ -262,7 +267,7 @@ def _features(shelf: Shelf) -> str:
 
 
 def _proved_text(proved: Proved | None, which: str) -> str:
-    """Return what is proved, and of how many kernels nothing is recorded: of `which`."""
+    """Return what is proved, and how many kernels (`which`) have no record."""
     if proved is None:
         return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
     text = (
@@ -287,10 +292,10 @@ def _theorems_text(families: tuple[Family, ...]) -> str:
 
 def _trusted_text(parts: tuple[Part, ...], second: Part) -> str:
     title = wrapped(
-        "What a proof of the bytes rests on in this package: all that the prover imports, in lines "
-        "of Python, without and with comments, docstrings and blank lines; and what it imports "
-        "beside, to run behind an induction what that has shown. The packages and tools that a "
-        "proof rests on too are in SOUNDNESS.md, section 5."
+        "What a proof of the bytes rests on in this package, in lines of Python: all that the "
+        "prover imports. The second line runs behind an induction and is counted apart. Code is "
+        "counted without comments, docstrings and blank lines. SOUNDNESS.md, section 5, names the "
+        "packages and tools that a proof rests on too."
     )
     gcm, *shared = parts
     of_hash = _sum_of("what a proof of a hash rests on", *shared)
@@ -328,9 +333,9 @@ def _costs_text(costs: tuple[Cost, ...]) -> str:
         cells = [found.get((isa, blocks, multiply)) for multiply in MULTIPLIES]
         rows.append((isa, str(blocks), *("–" if c is None else _cell(c) for c in cells)))
     title = wrapped(
-        "Instructions per 16-byte block of the group loop, carry-less products among them in "
-        "brackets; of each kind the checked-in GHASH kernel with the fewest, whatever its other "
-        "axes, counted in its bytes:"
+        "Instructions per 16-byte block of the group loop, counted in the bytes; in brackets, the "
+        "carry-less products among them. Each cell is the checked-in GHASH kernel of its kind "
+        "with the fewest:"
     )
     columns = ("ISA", ">blocks per group", *(f">{name}" for name in MULTIPLIES))
     return f"{title}\n\n" + markdown_table(columns, rows)
@@ -341,7 +346,9 @@ def _cell(cost: Cost) -> str:
 
 
 def _each(count: int, cost: Cost) -> str:
-    """Return a group's count per block, to two digits, halves to even, without binary fractions."""
+    """Return a group's count per block, to two digits, rounding half to even without binary
+    fractions.
+    """
     return f"{float(round(Fraction(count, cost.group_blocks), 2)):.2f}"
 
 
@@ -363,10 +370,10 @@ def _singles_text(singles: tuple[Single, ...]) -> str:
 
 
 def block_of(text: str, markers: tuple[str, str] = (BEGIN, END), name: str = README) -> str:
-    """Return what stands between the markers of the file called `name`.
+    """Return the text between the markers of the file called `name`.
 
     Raises:
-        GhashgenError: the markers are not there once each, in their order.
+        GhashgenError: the markers are not there exactly once, in order.
     """
     return text[slice(*_bounds(text, markers, name))]
 

@@ -1,1 +1,1 @@
-"""What can be chosen of each family, one family a file; `registry` finds them."""
+"""The choices that each family offers, one file for each; `registry` finds them."""

@@ -1,4 +1,4 @@
-"""Which AES-GCM kernel: by size of key, for messages of each length, in a piece or several."""
+"""Choosing an AES-GCM kernel: by key size, for messages of each length, whole or in pieces."""
 
 from ghashgen.choice.classes import CLASSES, SizeClass
 from ghashgen.choice.questions import Question, Use
@@ -9,7 +9,7 @@ from ghashgen.records.core import IMIX, IMIX_BYTES, PIECES, PIECES_BYTES, SEAL_M
 
 _SEAL, _OPEN, *_CHAINED = SEAL_MODES
 _WHOLE = ((_SEAL, _OPEN), (_SEAL,))
-"""Both ways have the same say; where nobody opened, sealing alone."""
+"""Sealing and opening count equally; if opening was not measured, sealing alone."""
 
 _SEALING = frozenset({"seal", "open"})
 
@@ -22,7 +22,7 @@ MIXED = Use(
     (SizeClass(None, (16, 64, 256, 1024, 1500, 4096, 16384)),),
     _SEALING,
 )
-"""What a key takes whose messages nobody knows."""
+"""For a key whose message lengths are unknown."""
 
 PACKETS = Use(
     "packets",
@@ -72,7 +72,7 @@ ONCE = Use(
     _SEALING,
     once=True,
 )
-"""A message whose context is made for it waits for the context: chained calls."""
+"""A message whose context is made for it must wait for the context: chained calls."""
 
 QUESTION = Question(
     family=FAMILY.name,
@@ -87,4 +87,3 @@ QUESTION = Question(
     least="AES-NI, PCLMULQDQ and SSE4.1",
     instead="take a portable AES-GCM there",
 )
-"""The question."""

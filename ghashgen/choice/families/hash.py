@@ -1,4 +1,4 @@
-"""Which GHASH or POLYVAL kernel: by length, for a key of many messages, of one, for segments."""
+"""Choosing a GHASH or POLYVAL kernel: by length, for keys of many messages or one, for segments."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,12 +12,12 @@ from ghashgen.records.core import GCM
 LASTING = Use(
     "lasting", "messages under a lasting key", ((GCM,), ("throughput",)), CLASSES, fills=True
 )
-"""As AES-GCM makes its calls, else back to back."""
+"""Calls as AES-GCM makes them, else back to back."""
 
 ONCE = Use(
     "once", "one message a key", (("latency",), ("throughput",)), CLASSES, once=True
 )  # fmt: skip
-"""A message whose table is made for it waits for the table: chained calls."""
+"""A message whose table is made for it must wait for the table: chained calls."""
 
 SEGMENTS = Use(
     "segments",
@@ -26,14 +26,14 @@ SEGMENTS = Use(
     (ANY_LENGTH,),
     exports=frozenset({"power", "combine"}),
 )
-"""What their table costs decides: it is used once a segment."""
+"""Key set-up decides: a table is used once for each segment."""
 
 USES = (LASTING, ONCE, SEGMENTS)
 """Every use."""
 
 
 def _measured_as(name: str, axes: Mapping[str, Any]) -> str:
-    """Return the GHASH kernel of these axes: POLYVAL is not measured."""
+    """Return the GHASH kernel with these axes, because POLYVAL is not measured."""
     return f"ghash_{name.removeprefix('polyval_')}" if axes["op"] == "polyval" else name
 
 
@@ -51,4 +51,3 @@ QUESTION = Question(
     measured_as=_measured_as,
     differs="which swaps bytes besides",
 )
-"""The question."""

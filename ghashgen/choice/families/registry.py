@@ -1,4 +1,4 @@
-"""Finds what is asked of each family: every module of `choice.families` that exports QUESTION."""
+"""Finds the questions of the families: every module of `choice.families` that exports QUESTION."""
 
 import importlib
 import pkgutil
@@ -13,7 +13,9 @@ from ghashgen.kernels.families import in_order
 
 @cache
 def questions() -> Mapping[str, Question]:
-    """Return the question of every family that has one, by its name, the default family first."""
+    """Return the question of every family that has one, by family name, the default family
+    first.
+    """
     names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
     modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
     found = {m.QUESTION.family: m.QUESTION for m in modules if hasattr(m, "QUESTION")}

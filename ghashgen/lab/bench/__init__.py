@@ -1,4 +1,4 @@
-"""Measures kernels against peers in one process; what each module does stands in its first line."""
+"""Measures kernels and peers in one process; each module's first line says what it does."""
 
 from ghashgen.lab.bench.contest import CONTESTS, Contest
 from ghashgen.lab.bench.run import QUICK, Effort, bench

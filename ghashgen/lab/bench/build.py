@@ -14,13 +14,14 @@ from ghashgen.support.programs import program
 from ghashgen.support.toolchain import Tool
 
 _SHARED = ("cpu.c", "guard.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
-"""What the benchmark takes from the harness, besides the portable kernels and an architecture's
-detection of features."""
+"""Harness sources of the benchmark, besides the portable kernels and the architecture's feature
+detection.
+"""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A linked benchmark, and why a peer is not in it."""
+    """A linked benchmark, and why some peers are not in it."""
 
     path: Path
     absent: Mapping[str, str]
@@ -35,13 +36,12 @@ def build(
 ) -> Program:
     """Compile into ``out_dir`` and link with ``kernels`` (System V only), named and given peers.
 
-    The names are of ``known``.
-
-    Files there are named by a hash of all that they are made from, and used again.
+    The names must be in ``known``. Files are named by a hash of everything that they are made from,
+    and reused.
 
     Raises:
         GhashgenError: a kernel cannot be linked or called, a peer is unknown, or there is no
-            compiler. A peer that is not installed is no error, see ``Program.absent``.
+            compiler. A peer that is not installed is not an error; see ``Program.absent``.
     """
     machine = machine_for()
     check_linkable(kernels, machine)
@@ -65,7 +65,7 @@ def build(
 def _find(
     cc: Tool, peers: Sequence[str], known: Mapping[str, Peer], out_dir: Path
 ) -> tuple[list[Path], list[Path], dict[str, str]]:
-    """Return adapters and inputs of the peers that are installed, and why others are not."""
+    """Return adapters and inputs of the installed peers, and why others are missing."""
     adapters: list[Path] = []
     inputs: list[Path] = []
     absent: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What kernels of a family are measured in, and against: a value for each family that is."""
+"""What the kernels of each family are measured in, and against."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from ghashgen.records.core import (
 from ghashgen.records.records import folder_of
 
 PORTABLE = "portable"
-"""What the C without special instructions is called among those to compare with."""
+"""The name, among the rivals, of C without special instructions."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Contest:
     """What all subjects must agree on."""
     default_modes: tuple[str, ...]
     other_modes: tuple[str, ...]
-    """Measured when asked for."""
+    """Modes measured on request."""
     peers: Mapping[str, Peer]
     interfaces: Mapping[str, Interface]
     folder: str
-    """Where its records lie, below the project's root."""
+    """The folder of its records, below the project's root."""
     keyed: bool
-    """Whether subjects have a key of AES."""
+    """Whether subjects have an AES key."""
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class Contest:
 
     @property
     def rivals(self) -> tuple[str, ...]:
-        """What a kernel can be compared with."""
+        """Everything that a kernel can be compared with."""
         return (*self.peers, PORTABLE, *self.interfaces)
 
 

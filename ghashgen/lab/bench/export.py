@@ -11,7 +11,7 @@ COLUMNS = (
     *("name", "kind", "key", "mode", "size", "cycles", "cycles_per_byte", "low", "high", "runs"),
     *("kept", "dropped", "best_peer", "peer_ratio", "digest", "needs"),
 )
-"""Of a row; low and high are quartiles in core cycles, peer_ratio is best peer / this."""
+"""Columns of a row; low and high are quartiles in core cycles, peer_ratio is best peer / this."""
 
 
 def _row(results: Results, cell: Cell) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def as_rows(results: Results) -> list[dict[str, Any]]:
 
 
 def as_plain(results: Results) -> dict[str, Any]:
-    """Return machine, cells and what was not measured, as JSON has it."""
+    """Return machine, cells and what was not measured, as JSON values."""
     return {
         "machine": asdict(results.machine),
         "missing": dict(results.missing),

@@ -1,7 +1,7 @@
-"""GMAC and AES-GCM as users of a Python library see them: the call, and what it sets up, included.
+"""GMAC and AES-GCM through a Python library's interface, including the cost of the call.
 
-A row of its own, not comparable with a kernel: wall time, turned into cycles by the clock that the
-benchmark program measured, without its filter.
+These rows are not comparable with kernels. They are wall time, converted to cycles by the clock
+that the benchmark program measured, without its filter.
 """
 
 import os
@@ -18,21 +18,21 @@ from ghashgen.support.extras import require
 
 _SAMPLES = 21
 _SECONDS = 0.0002
-"""Of one sample, at least."""
+"""Minimum seconds of one sample."""
 
 _AAD = bytes(12)
 
 Work = Callable[[bytes], object]
-"""What is done with a message."""
+"""The work on a message."""
 
 
 @dataclass(frozen=True)
 class Interface:
-    """A library's call: the mode of the benchmark that it belongs to, and the size of AES's key."""
+    """A library's call, with its benchmark mode and AES key size."""
 
     mode: str
     make: Callable[[], Work]
-    """() → what is timed; it refuses where the library is absent."""
+    """() → the function to time; refuses if the library is missing."""
     key: int = 0
 
 
@@ -57,7 +57,7 @@ def _pyca_aesgcm(key: int) -> Work:
 HASHING: Mapping[str, Interface] = MappingProxyType(
     {"pyca_gmac": Interface("throughput", _pyca_gmac)}
 )
-"""What GHASH kernels stand beside, by name."""
+"""Interfaces shown beside GHASH kernels, by name."""
 
 MESSAGES: Mapping[str, Interface] = MappingProxyType(
     {
@@ -65,11 +65,11 @@ MESSAGES: Mapping[str, Interface] = MappingProxyType(
         for key in (128, 192, 256)
     }
 )
-"""What AES-GCM kernels stand beside, by name."""
+"""Interfaces shown beside AES-GCM kernels, by name."""
 
 
 def absent_interfaces(interfaces: Mapping[str, Interface]) -> dict[str, str]:
-    """Return why some of these interfaces cannot be measured, by name."""
+    """Return, by name, why some of these interfaces cannot be measured."""
     absent = {}
     for name, interface in interfaces.items():
         try:
@@ -81,7 +81,7 @@ def absent_interfaces(interfaces: Mapping[str, Interface]) -> dict[str, str]:
 
 @contextmanager
 def _on_core(core: int) -> Iterator[None]:
-    """Stay on the core that the kernels were measured on."""
+    """Stay on the core on which the kernels were measured."""
     allowed = os.sched_getaffinity(0)
     try:
         if core in allowed:
@@ -98,7 +98,9 @@ def measure_interfaces(
     ghz: float,
     core: int,
 ) -> Iterator[tuple[str, int, Run]]:
-    """Yield (name, size, statistics in core cycles per call) of those whose mode is measured."""
+    """Yield (name, size, statistics in core cycles per call) for interfaces whose mode is
+    measured.
+    """
     for name, interface in interfaces.items():
         if interface.mode not in modes:
             continue

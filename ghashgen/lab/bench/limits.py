@@ -1,4 +1,4 @@
-"""What a measurement can be asked for; what it cannot is refused before anything is built."""
+"""The limits of a measurement; requests beyond them are refused before anything is built."""
 
 import os
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from ghashgen.records.core import EDGE_LARGEST, sizes_of
 from ghashgen.support.errors import GhashgenError
 
 LARGEST = 1 << 28
-"""The longest message, in bytes; harness/bench/plan.h has the same."""
+"""The longest message in bytes; the same as in harness/bench/plan.h."""
 
 
 def refuse_sizes(sizes: Sequence[int]) -> None:
-    """Refuse sizes that no message has.
+    """Refuse invalid message sizes.
 
     Raises:
         GhashgenError: one is below 1 byte or above 256 MiB.
@@ -24,10 +24,10 @@ def refuse_sizes(sizes: Sequence[int]) -> None:
 
 
 def refuse_core(core: int) -> None:
-    """Refuse a core that this process may not run on; -1 stands for the last that it may.
+    """Refuse a core that this process may not use; -1 means the last one that it may.
 
     Raises:
-        GhashgenError: there is no such core, or the process is kept off it.
+        GhashgenError: the core does not exist or is not allowed.
     """
     if core == -1 or not hasattr(os, "sched_getaffinity"):
         return
@@ -40,7 +40,7 @@ def refuse_core(core: int) -> None:
 
 
 def unmeasured(modes: Sequence[str], sizes: Sequence[int]) -> dict[str, str]:
-    """Return the modes that none of these sizes is measured in, with the reason.
+    """Return the modes for which none of these sizes is measured, with the reason.
 
     Raises:
         GhashgenError: nothing is left.

@@ -36,19 +36,20 @@ from ghashgen.support.toolchain import Tool
 
 @dataclass(frozen=True)
 class Way:
-    """Whose interface a kernel has; harness/bench/objects.h."""
+    """The interface of a kernel; see harness/bench/objects.h."""
 
     table_bytes: int
-    """What suffices."""
+    """A sufficient table size."""
     roles: tuple[str, ...] = ("init", "update")
-    """The functions that are called, as the file of peers names them."""
+    """The functions that are called, by their names in the file of peers."""
     other_roles: tuple[str, ...] = ()
-    """Functions that it may have too: all of them, or none."""
+    """Optional functions: all of them, or none."""
     keyed: bool = False
-    """Whether it is of AES-GCM, and has a size of key."""
+    """Whether it is an AES-GCM interface, which has key sizes."""
     symbols: Mapping[str, str] = field(default_factory=dict)
-    """Of a library's public interface, the names of its functions by role, {key} for the bits of
-    the key; empty where a file of peers names them."""
+    """Function names by role for a library's public interface, with {key} for the key size in bits;
+    empty if a file of peers names them.
+    """
 
 
 _AEAD = MappingProxyType(
@@ -98,7 +99,7 @@ _KEYS = (128, 192, 256)
 
 @dataclass(frozen=True)
 class PeerObject:
-    """A kernel to compare with, from files."""
+    """A kernel from files to compare with."""
 
     name: str
     files: tuple[Path, ...]
@@ -107,11 +108,11 @@ class PeerObject:
     """Symbols by the roles of its way."""
     needs: tuple[str, ...]
     key: int = 0
-    """Bits of AES's key; 0: GHASH."""
+    """AES key size in bits; 0 for GHASH."""
 
     @property
     def symbol(self) -> str:
-        """What its functions are called in the benchmark, before _ and the role."""
+        """Prefix of its functions' names in the benchmark, before _ and the role."""
         return f"given_{self.name}"
 
 
@@ -119,7 +120,7 @@ def load_objects(path: Path) -> tuple[PeerObject, ...]:
     """Read a file of peers.
 
     Raises:
-        GhashgenError: the file is not as above, or names a file, way or feature that there is not.
+        GhashgenError: the file is malformed, or names an unknown file, way or feature.
     """
     body = _FILE.read(path)
     try:
@@ -137,7 +138,7 @@ _ROLES = ("init", "update", "seal", "open", "text", *_PIECES)
 
 
 class _Peer(Struct, frozen=True, forbid_unknown_fields=True):
-    """A peer as the file has it."""
+    """A peer, as in the file."""
 
     name: str
     files: tuple[str, ...]
@@ -194,11 +195,13 @@ def _peer(row: _Peer, folder: Path) -> PeerObject:
 
 
 _LINK = ("-nostdlib", "-r", "-Wl,--force-group-allocation")
-"""Groups that C++ shares by name stay with their peer, or two of one library had them once."""
+"""Groups that C++ shares by name must stay with each peer; otherwise two peers from one library
+would have them once.
+"""
 
 
 def isolated(cc: Tool, peer: PeerObject, folder: Path) -> Path:
-    """Link a peer's files to one object that defines its `symbol`'s functions and no others.
+    """Link a peer's files to one object that defines only the functions of its `symbol`.
 
     Raises:
         GhashgenError: a function is not in the files, or they cannot be linked.
@@ -214,7 +217,7 @@ def _isolate(cc: Tool, peer: PeerObject, made: Path) -> None:
     whole = made.with_suffix(".tmp.o")
     wanted = {symbol: f"{peer.symbol}_{role}" for role, symbol in peer.functions.items()}
     try:
-        # Of a static library the linker takes the members that define the functions asked for.
+        # From a static library, the linker takes the members that define the requested functions.
         asked = [f"-Wl,--require-defined={name}" for name in wanted]
         _run([*cc.command, *_LINK, *asked, "-o", str(whole), *map(str, peer.files)])
         renamed = [f"--redefine-sym={old}={new}" for old, new in wanted.items()]
@@ -234,7 +237,7 @@ def _run(command: Sequence[str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GhashgenError(f"{command[0]}: {error}") from None
     if done.returncode != 0:
-        # The linker's own first line; what the compiler driver adds at the end says less.
+        # The linker's first line says more than what the compiler driver adds at the end.
         raise GhashgenError((done.stderr.splitlines() or [f"{command[0]} fails"])[0])
 
 

@@ -1,7 +1,7 @@
-"""Libraries to compare with: how each is found, and what links it.
+"""Libraries to compare with: how to find and link each.
 
-A library has an adapter in C, ``harness/bench/peer_NAME.c``, which is compiled only where the
-library is installed. One that is absent is named in the results and hinders nothing.
+Each library has a C adapter, ``harness/bench/peer_NAME.c``, which is compiled only if the library
+is installed. Missing libraries are listed in the results and are no error.
 """
 
 import subprocess
@@ -23,8 +23,8 @@ INSTALL = "apt-get install libssl-dev libipsec-mb-dev"
 class Peer:
     """A library whose kernels are measured.
 
-    ``inputs`` returns the files that link it, given the compiler and a folder to write in; it
-    raises GhashgenError, saying what is absent, where the library is not installed.
+    ``inputs`` returns the files to link, given the compiler and a folder for output. It raises
+    GhashgenError, naming what is missing, if the library is not installed.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Peer:
 
 
 def _file(cc: Tool, name: str) -> Path | None:
-    """Return a library file where the compiler would look for it."""
+    """Return a library file from the compiler's search path."""
     try:
         answer = subprocess.run(
             [*cc.command, f"-print-file-name={name}"],
@@ -55,7 +55,7 @@ def _file(cc: Tool, name: str) -> Path | None:
 
 
 def _members(cc: Tool, folder: Path, *names: str) -> tuple[Path, ...]:
-    """Return objects of OpenSSL's static library, taken out of it."""
+    """Return objects extracted from OpenSSL's static library."""
     library = _file(cc, "libcrypto.a")
     if library is None:
         raise GhashgenError("libcrypto.a is not installed", "apt-get install libssl-dev")
@@ -115,7 +115,7 @@ GCM_PEERS = _by_name(
 
 
 def installed(name: str) -> Path | None:
-    """Return a library file of this name where a C compiler would look for it, if there is one.
+    """Return a library file of this name from a C compiler's search path, or None.
 
     Raises:
         GhashgenError: there is no C compiler.

@@ -38,22 +38,24 @@ _WRONG = 1
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured; a sample is long enough to hide the cost of reading the counter."""
+    """How much to measure; a sample is long enough to hide the cost of reading the counter."""
 
     samples: int = 51
     cycles: int = 20_000
-    """Core cycles that a sample takes at least, if one call takes less."""
+    """Minimum core cycles of a sample, reached by repeating short calls."""
     budget: int = 100_000_000
-    """Core cycles after which a cell has enough, whatever its number of samples."""
+    """Core cycles after which a cell is complete, whatever its number of samples."""
     nops: float = 0.9
-    """Part of the nops per cycle that the core retires when it is not shared; a sample beside which
-    it retired fewer met a neighbour and is dropped, as is one in which the thread was switched away
-    or the clock changed. 0 drops none."""
+    """The fraction of its full nops per cycle that the core must retire beside a sample. With
+    fewer, another thread used the core and the sample is dropped; so are samples with a context
+    switch or a clock change. 0 drops none.
+    """
     patience: float = 10.0
-    """Seconds to wait, for each size and mode, for moments in which the core is not shared; when
-    they are spent the size ends with what it has. 0 never waits."""
+    """Seconds to wait, for each size and mode, for moments in which the core is not shared. After
+    that the size ends with the samples that it has. 0 never waits.
+    """
     core: int = -1
-    """Core to stay on; -1 for the last one allowed."""
+    """CPU core to run on; -1 for the last one allowed."""
     offset: int = 0
     """Offset of the data from a page boundary, in bytes."""
     aad: int = 12
@@ -66,7 +68,7 @@ QUICK = Effort(samples=11, budget=20_000_000, patience=1.5)
 
 @dataclass
 class _Gathered:
-    """What the runs have said so far."""
+    """The results of the runs so far."""
 
     cells: dict[tuple[str, int, str], list[Run]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
@@ -90,14 +92,13 @@ def bench(
     contest: Contest = HASH,
     only: Collection[str] = (),
 ) -> Results:
-    """Measure kernels and peers in one process a run, in turns, after a check of their results.
+    """Measure kernels and peers in turns, one process for each run, after checking their results.
 
-    All kernels are of the family of ``contest``; without a choice, its rivals and default modes are
-    taken. ``given`` are peers from files, of which those of other families are passed over;
-    ``only`` are the names of what is measured of all these, where it is not all. Sizes
-    are in bytes, results in core cycles per call. ``on_done`` is called for each cell of each run,
-    without statistics where too few samples were undisturbed. What this CPU cannot run, and peers
-    not installed, stand in ``Results.missing``.
+    All kernels are of the family of ``contest``, whose rivals and default modes are the default.
+    ``given`` are peers from files; those of other families are skipped. ``only`` limits the
+    measurement to these names. Sizes are in bytes, results in core cycles per call. ``on_done`` is
+    called for each cell of each run, without statistics if too few samples were undisturbed.
+    ``Results.missing`` lists what this CPU cannot run and peers that are not installed.
 
     Raises:
         GhashgenError: a subject gives a wrong result or faults (it is named), a choice is unknown,
@@ -143,7 +144,7 @@ def bench(
 
 
 def _disturbed(gathered: _Gathered) -> dict[str, str]:
-    """Say how many subjects of a size have no figure because the core was never quiet."""
+    """Return how many subjects of each size have no figure because the core was never quiet."""
     lost = Counter(
         f"{mode} {size_name(size, mode)}"
         for (_, size, mode), found in gathered.cells.items()
@@ -156,7 +157,7 @@ def _disturbed(gathered: _Gathered) -> dict[str, str]:
 
 
 def keys_of(kernels: Sequence[HarnessKernel]) -> tuple[int, ...]:
-    """Return the sizes of keys that these kernels have; none for GHASH, or without a kernel."""
+    """Return the key sizes of these kernels; none for GHASH, or without a kernel."""
     return tuple(sorted({kernel.key_bits for kernel in kernels if kernel.key_bits}))
 
 
@@ -168,7 +169,7 @@ def refuse_impossible(
     runs: int,
     core: int = -1,
 ) -> None:
-    """Refuse what `bench` cannot do, which needs nothing built.
+    """Refuse impossible requests to `bench` before anything is built.
 
     Raises:
         GhashgenError: a peer or a mode is unknown, a size or the core does not exist, or there is
@@ -192,9 +193,9 @@ def _subjects(
     contest: Contest,
     keys: Sequence[int],
 ) -> dict[str, Subject]:
-    """Ask the program what it holds of a contest; the order is that of the turns.
+    """Ask the program for its subjects of a contest, in the order of turns.
 
-    Of AES-GCM, subjects with one of these sizes of keys; without any, all.
+    For AES-GCM, only subjects with one of these key sizes; without any, all.
     """
     codes = {k.name: sha256(read_object(k.obj.read_bytes()).code) for k in kernels}
     listed = subprocess.run(
@@ -222,7 +223,7 @@ def _subjects(
 def _plan(
     subjects: Mapping[str, Subject], sizes: Sequence[int], modes: Sequence[str], effort: Effort
 ) -> str:
-    """Return what the program reads; see ``harness/bench/plan.h``."""
+    """Return the program's input; see ``harness/bench/plan.h``."""
     lines = [f"subject {name}" for name in subjects]
     lines += [f"size {size}" for size in sorted(set(sizes))]
     lines += [f"mode {mode}" for mode in dict.fromkeys(modes)]
@@ -231,7 +232,7 @@ def _plan(
 
 
 def cells_in_plan(subjects: int, sizes: Sequence[int], modes: Sequence[str], runs: int) -> int:
-    """Return how often ``on_done`` will be called, interfaces and missing features aside."""
+    """Return how often ``on_done`` will be called, ignoring interfaces and missing features."""
     rows = sum(len(sizes_of(mode, sizes)) for mode in modes)
     return subjects * rows * runs
 
@@ -268,7 +269,7 @@ def _events(path: Path, plan: str, gathered: _Gathered) -> Iterator[dict[str, An
 def _take(
     event: dict[str, Any], gathered: _Gathered, on_done: Callable[[Cell], None], result: str
 ) -> None:
-    """Add one line of the program's output."""
+    """Process one line of the program's output."""
     match event["event"]:
         case "start":
             gathered.features = tuple(event["features"])

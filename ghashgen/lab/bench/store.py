@@ -1,4 +1,4 @@
-"""Measurements kept in SQLite (`build/bench.sqlite`): machine, sources, subjects, runs, time.
+"""Measurements in SQLite (`build/bench.sqlite`): machine, sources, subjects, runs, time.
 
 One session is one call of `bench`. Rows are only added; a reader chooses sessions.
 """
@@ -46,14 +46,14 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise GhashgenError(
-            f"{path}: {error}", "move the file away: it is no store, or one of another version"
+            f"{path}: {error}", "move the file away: it is not a store of this version"
         ) from None
     finally:
         connection.close()
 
 
 def _add_keys(db: sqlite3.Connection) -> None:
-    """Give a store from before AES-GCM was measured the column that it lacks."""
+    """Add the column that a store from before AES-GCM lacks."""
     if "key" not in {row[1] for row in db.execute("pragma table_info(subject)")}:
         db.execute("alter table subject add column key integer not null default 0")
 
@@ -142,7 +142,7 @@ def load(path: Path, session: int | None = None) -> Results:
 def measured(path: Path, cpu: str, digest: str) -> list[Cell]:
     """Return every stored cell of the object with this SHA-256 on this CPU model.
 
-    A sweep that was interrupted goes on with what this does not return.
+    An interrupted sweep continues with what is missing here.
     """
     with _open(path) as db:
         rows = list(

@@ -1,4 +1,4 @@
-"""Results as tables of text: ratios to the best peer size by size, and every cell."""
+"""Results as text tables: ratios to the best peer by size, and every cell."""
 
 from ghashgen.records.core import INIT_MODES, Cell, Results, ratio, size_name
 from ghashgen.support.tables import Table
@@ -10,7 +10,7 @@ COMPARED = ("kernel", "peer")
 
 
 def figure(cell: Cell | None) -> str:
-    """Return a cell's figure: cycles of a call up to 256 B, cycles per byte above."""
+    """Return a cell's figure: cycles per call up to 256 B, cycles per byte above."""
     if cell is None:
         return "-"
     return f"{cell.cycles:.1f}" if cell.size <= CYCLES_UP_TO else f"{cell.per_byte:.4f}"
@@ -26,9 +26,9 @@ def _keyed(title: str, key: int) -> str:
 
 
 def best_table(results: Results, mode: str, key: int = 0) -> Table:
-    """Return, size by size, the best kernel, the best peer, and peer / kernel (above 1: faster).
+    """Return, by size, the best kernel, the best peer, and peer / kernel (above 1: faster).
 
-    Of subjects with this size of key.
+    Only subjects with this key size count.
     """
     rows = []
     for size in [size for found, size in results.rows() if found == mode]:
@@ -58,7 +58,7 @@ def best_table(results: Results, mode: str, key: int = 0) -> Table:
 
 
 def init_table(results: Results) -> Table:
-    """Return the key set-ups with the size of the table that each fills, in cycles per call."""
+    """Return the key set-ups in cycles per call, with the size of the table that each fills."""
     modes = [mode for mode in sorted(INIT_MODES) if (mode, 0) in results.rows()]
     rows = []
     for name, subject in results.subjects.items():
@@ -70,9 +70,9 @@ def init_table(results: Results) -> Table:
 
 
 def full_table(results: Results, mode: str, key: int = 0) -> Table:
-    """Return every subject against every size of a mode, with the ratio to the best peer.
+    """Return every subject at every size of a mode, with the ratio to the best peer.
 
-    Of subjects with this size of key.
+    Only subjects with this key size count.
     """
     sizes = [size for found, size in results.rows() if found == mode]
     peers = {size: next(iter(results.of_kind(("peer",), size, mode, key)), None) for size in sizes}

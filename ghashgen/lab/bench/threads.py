@@ -1,6 +1,6 @@
-"""Measures messages in threads: one thread, threads started in each call, a pool's.
+"""Measures messages in threads: one thread, threads started in each call, a pool's threads.
 
-The program is in harness/threads, around the runtime as it is emitted for the kernels measured.
+The program in harness/threads uses the thread pool as emitted for the measured kernels.
 """
 
 import json
@@ -24,10 +24,10 @@ from ghashgen.support.paths import cache_folder, project_root
 from ghashgen.support.programs import program
 
 MODE = "threads"
-"""What records call it."""
+"""The mode's name in records."""
 
 THREADED = replace(HASH, default_modes=(MODE,), other_modes=())
-"""GHASH and AES-GCM, measured so."""
+"""The measurement of GHASH and AES-GCM in threads."""
 
 _SHARED = ("cpu.c", "json.c", "kernel.c", "kernel_win64.c", "reference.c")
 _LIBRARY = "ghashgen"
@@ -71,13 +71,13 @@ def bench_threads(
     contest: Contest = THREADED,
     only: Collection[str] = (),
 ) -> Results:
-    """Measure what ``only`` names, as ``KERNEL WAY THREADS``, each of ``runs`` in a process.
+    """Measure what ``only`` names as ``KERNEL WAY THREADS``, in a process for each of ``runs``.
 
-    The arguments are those of `lab.bench.bench`; there are no peers, and one mode. Results are in
-    cycles per call: the wall clock's time, in cycles of a busy core.
+    The arguments are those of `lab.bench.bench`; there are no peers, and one mode. Results are wall
+    time per call, in cycles of a busy core.
 
     Raises:
-        GhashgenError: a wrong result, or a program that cannot be built or run.
+        GhashgenError: a result is wrong, or the program cannot be built or run.
     """
     out_dir = out_dir or cache_folder() / "bench"
     path = build(kernels, out_dir)

@@ -1,9 +1,8 @@
-"""How long the tool itself takes: one kernel, the catalogue, make's main job, the proof of all.
+"""Measures how long the tool itself takes: one kernel, the catalogue, make's main job, all proofs.
 
-Wall time on at most two cores, whatever else the machine has. Nothing is taken from an earlier run:
-verdicts of the proof go to a folder of their own. What is measured is kept by CPU, one line a
-figure, each with the sources that it was measured with, so that a run without the long ones keeps
-them.
+It measures wall time on at most two cores and reuses nothing: new verdicts go to a temporary
+folder. Figures are stored by CPU, one for each line, with the sources that they were measured
+with, so a run without the long ones keeps those.
 """
 
 import json
@@ -34,7 +33,7 @@ from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
 
 FOLDER = "docs/tool-speed"
-"""Where the records lie, below the project's root: CPU.json, CPU as in docs/bench."""
+"""The folder of the records, below the project's root: CPU.json, with CPU as in docs/bench."""
 
 SCHEMA = 1
 CORES = 2
@@ -59,7 +58,7 @@ TARGETS = MappingProxyType(
         PROOFS: 360.0,
     }
 )
-"""Seconds; set on a Cascade Lake at 2.5 GHz. None where there is no target."""
+"""Seconds; set on a Cascade Lake at 2.5 GHz. None without a target."""
 
 
 class Figure(Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,14 +68,14 @@ class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """A key of TARGETS."""
     seconds: float
     note: str
-    """Which kernel, or of how many; where the time went."""
+    """Which kernel, or out of how many; where the time went."""
     cores: int
     sources: str
-    """The commit, + if the tree has changes."""
+    """The commit, with + if the tree had changes."""
 
     @property
     def verdict(self) -> str:
-        """Met, or missed by how much."""
+        """Met, or by how much it is missed."""
         wanted = TARGETS[self.what]
         if wanted is None:
             return "no target"
@@ -92,7 +91,9 @@ def shown(seconds: float) -> str:
 
 @contextmanager
 def two_cores() -> Iterator[int]:
-    """Stay on two cores, children included; yields how many there are, 1 on a machine of one."""
+    """Stay on two cores, including children; yields how many there are (1 on a one-core
+    machine).
+    """
     if not hasattr(os, "sched_setaffinity"):
         yield os.cpu_count() or 1
         return
@@ -112,13 +113,13 @@ Seconds = tuple[str, float, str]
 def one_kernel(
     kernels: Sequence[Point], on_done: Callable[[Point], None] = lambda kernel: None
 ) -> list[Seconds]:
-    """Compile, render, assemble and audit each kernel RUNS times in this process; median of each.
+    """Compile, render, assemble and audit each kernel RUNS times in this process; take medians.
 
-    That is all that `generate` does for a kernel, without the start of the interpreter.
+    This is what `generate` does for a kernel, without starting the interpreter.
     """
     where = target()
     assembler = find_assembler(where.syntax.assembler)
-    # What happens once a process, such as reading templates, is not a kernel's.
+    # Warm up: what happens once in a process, such as reading templates, is not a kernel's cost.
     make(kernels[0], where, assembler)
     seconds: dict[Point, float] = {}
     for kernel in kernels:
@@ -139,7 +140,7 @@ def one_kernel(
 
 
 def whole_catalogue(kernels: Sequence[Point]) -> Seconds:
-    """Generate everything into a folder that is deleted."""
+    """Generate everything into a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
         start = time.perf_counter()
         generate(kernels, target(), Path(folder), whole=True)
@@ -147,7 +148,7 @@ def whole_catalogue(kernels: Sequence[Point]) -> Seconds:
 
 
 def main_job(emulate: bool) -> Seconds:
-    """Run the verbs of a plain `make`, each in a process of its own; generated/ is left alone.
+    """Run the verbs of a plain `make`, each in a new process; do not touch generated/.
 
     Raises:
         GhashgenError: a verb fails.
@@ -182,7 +183,7 @@ def _verb(words: Sequence[str]) -> str:
 def every_proof(
     built: Sequence[Built[Point]], on_done: Callable[[Built[Point]], None] = lambda item: None
 ) -> Seconds:
-    """Prove assembled kernels, with no verdict from before.
+    """Prove assembled kernels without cached verdicts.
 
     Raises:
         GhashgenError: a kernel is not proved.
@@ -207,7 +208,7 @@ _FILE = Document(_File, "is no record of the tool's speed", "measure again, or d
 
 
 def load(path: Path) -> dict[str, Figure]:
-    """Return the figures of a record by what they are; none where there is no record.
+    """Return the figures of a record by name; none without a record.
 
     Raises:
         GhashgenError: it is malformed.
@@ -221,10 +222,10 @@ def load(path: Path) -> dict[str, Figure]:
 
 
 def store(figures: Mapping[str, Figure], cpu: str, path: Path) -> None:
-    """Write a record; figures that were not measured this time stay as they were.
+    """Write a record; figures that were not measured this time are kept.
 
     Raises:
-        GhashgenError: the record there is malformed, or it cannot be written.
+        GhashgenError: the existing record is malformed, or it cannot be written.
     """
     known = load(path) | dict(figures)
     body = {

@@ -1,1 +1,1 @@
-"""Repeats the comparisons of papers on this machine; a study is a file of `lab.compare.studies`."""
+"""Repeats papers' comparisons on this machine; each study is a file of `lab.compare.studies`."""

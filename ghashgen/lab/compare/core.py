@@ -1,6 +1,6 @@
-"""What a comparison consists of: variants in groups, a baseline each, and the paper's own figures.
+"""The parts of a comparison: variants in groups, a baseline for each, and the paper's own figures.
 
-A ratio is always the baseline's time by the variant's: above 1, the variant is the faster one.
+A ratio is always the baseline's time divided by the variant's: above 1, the variant is faster.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,12 +12,12 @@ from ghashgen.lab.bench.contest import HASH, PORTABLE, Contest
 from ghashgen.support.tables import Table
 
 Bench = Callable[..., Results]
-"""What measures as `lab.bench.bench` does: its arguments and results."""
+"""A function that measures like `lab.bench.bench`, with its arguments and results."""
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What follows from what was measured: a table made of a record, and what it says."""
+    """A table derived from a record, and what it shows."""
 
     table: Callable[..., Table]
     says: str
@@ -25,29 +25,29 @@ class Derived:
 
 @dataclass(frozen=True)
 class Variant:
-    """One row: a kernel of this project, or what the benchmark has beside kernels, by its name."""
+    """One row: a kernel of this project, or another subject of the benchmark by name."""
 
     label: str
     subject: Point | str
     paper_time: float | None = None
-    """The paper's own time for its counterpart, where the paper states one."""
+    """The paper's time for its counterpart, if stated."""
     constant_time: bool = True
-    """Whether the code is written so that its time depends on the length alone."""
+    """Whether the code is written so that its time depends only on the length."""
     rival: str = PORTABLE
-    """Whose a subject given by name is: one of the contest's rivals."""
+    """The rival, one of the contest's, of a subject given by name."""
     way: str = ""
-    """How it is called, where a study compares ways to call one subject."""
+    """How it is called, if a study compares ways to call one subject."""
 
     @property
     def name(self) -> str:
-        """The name of what is measured."""
+        """The name of the measured subject."""
         base = self.subject if isinstance(self.subject, str) else self.subject.name
         return f"{base} {self.way}" if self.way else base
 
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that have one baseline: the first."""
+    """Rows with one baseline, which is the first."""
 
     title: str
     variants: tuple[Variant, ...]
@@ -66,12 +66,12 @@ class PaperRow:
     source: str
     ratios: Mapping[int, float] = field(default_factory=dict)
     per_byte: Mapping[int, float] = field(default_factory=dict)
-    """Cycles a byte."""
+    """Cycles per byte."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """A comparison that a paper makes, as this project can repeat it."""
+    """A paper's comparison, as this project can repeat it."""
 
     name: str
     title: str
@@ -79,23 +79,23 @@ class Study:
     mode: str
     """One of its contest's modes."""
     sizes: tuple[int, ...]
-    """Bytes of a message."""
+    """Message sizes in bytes."""
     groups: tuple[Group, ...]
     paper_rows: tuple[PaperRow, ...] = ()
     time_source: str = ""
-    """Where the paper states the times that its variants carry."""
+    """Where the paper states the times in its variants."""
     time_unit: str = "s"
-    """What these times are in."""
+    """The unit of these times."""
     contest: Contest = HASH
-    """The measurement that its mode belongs to."""
+    """The measurement with its mode."""
     aad: int = 12
     """Bytes of AAD before each message of AES-GCM."""
     bench: Bench = bench
-    """What measures it."""
+    """The function that measures it."""
     derived: tuple[Derived, ...] = ()
-    """What follows from a record."""
+    """What is derived from a record."""
     differs: tuple[str, ...] = ()
-    """What of the paper's setting is not repeated, one sentence or two each."""
+    """Differences from the paper's setting, one or two sentences each."""
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -104,18 +104,20 @@ class Study:
 
     @property
     def kernels(self) -> tuple[Point, ...]:
-        """The kernels of this project among the rows."""
+        """This project's kernels among the rows."""
         found = (v.subject for v in self.variants if not isinstance(v.subject, str))
         return tuple(dict.fromkeys(found))
 
     @property
     def others(self) -> Mapping[str, str]:
-        """What is no kernel of this project among the rows: whose it is, by name."""
+        """The other rows: rival by name."""
         return {v.subject: v.rival for v in self.variants if isinstance(v.subject, str)}
 
 
 def paper_ratio(group: Group, variant: Variant) -> float | None:
-    """Return the paper's time of the group's baseline by that of the variant, if it states both."""
+    """Return the paper's time of the group's baseline divided by the variant's, if it states
+    both.
+    """
     if group.baseline.paper_time is None or variant.paper_time is None:
         return None
     return group.baseline.paper_time / variant.paper_time

@@ -1,4 +1,4 @@
-"""From which length on threads help: read off a record, beside what a paper's own figures say."""
+"""The length from which threads help: from a record, and from a paper's own figures."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from ghashgen.records.core import size_name
 from ghashgen.support.tables import Table
 
 HELPED = 1.05
-"""The least speed-up that is one: less is noise (docs/comparisons.md)."""
+"""The least speed-up that counts; less is noise (docs/comparisons.md)."""
 
 SAYS = (
     "Crossover: the shortest measured message from which on threads were always faster, by 5% or "
@@ -18,9 +18,9 @@ SAYS = (
 
 
 def crossover(ratios: Iterable[tuple[int, float | None]]) -> tuple[int | None, bool]:
-    """Return the least size from which on all ratios are `HELPED` or more; None without one.
+    """Return the least size from which on all ratios are at least `HELPED`, or None.
 
-    And whether it may be less, since the size before it has no ratio.
+    Also return whether it may be smaller, because the size before it has no ratio.
     """
     found = None
     for size, ratio in sorted(ratios, reverse=True):
@@ -31,7 +31,7 @@ def crossover(ratios: Iterable[tuple[int, float | None]]) -> tuple[int | None, b
 
 
 def crossovers(record: Record, papers: Iterable[PaperRow]) -> Table:
-    """Return a row for each way of several threads, and what the paper's figures say."""
+    """Return a row for each way with several threads, and what the paper's figures say."""
     lines = []
     for row in record.rows:
         if row.figures and int(row.subject.split()[-1]) > 1:

@@ -1,4 +1,4 @@
-"""docs/comparisons.md: the stored comparisons as Markdown, between a pair of markers each."""
+"""docs/comparisons.md: the stored comparisons as Markdown, each between a pair of markers."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,12 +27,12 @@ _MODES = {
 
 
 def markers(study: Study) -> tuple[str, str]:
-    """Return the lines that stand before and after a study's block."""
+    """Return the marker lines before and after a study's block."""
     return f"<!-- compare {study.name}:begin -->\n", f"<!-- compare {study.name}:end -->\n"
 
 
 def block(study: Study, records: Sequence[Record]) -> str:
-    """Return what stands between a study's markers, CPU by CPU, ending in a newline."""
+    """Return the text between a study's markers, CPU by CPU, ending with a newline."""
     if not records:
         return f"Not measured yet: `ghashgen compare {study.name} --record`.\n"
     differs = "\n".join(_item(text) for text in study.differs)
@@ -94,7 +94,7 @@ def rendered(text: str, records: Iterable[tuple[Study, Sequence[Record]]]) -> st
     """Return the document with the block of each study replaced.
 
     Raises:
-        GhashgenError: a study's markers are not there once each, in their order.
+        GhashgenError: a study's markers are not there exactly once, in order.
     """
     for study, found in records:
         start, end = _bounds(text, study)
@@ -115,7 +115,7 @@ def read(root: Path) -> str:
 
 
 def current(root: Path) -> str:
-    """Return the document as the stored records make it.
+    """Return the document that the stored records give.
 
     Raises:
         GhashgenError: the document or a record cannot be read, or a marker is missing.

@@ -1,7 +1,7 @@
-"""Measures a study by the benchmark: every variant in one process, in turns, several processes.
+"""Measures a study with the benchmark: every variant in turns in one process, several processes.
 
-Ratios are taken within a process, where baseline and variant met the same state of the machine, and
-then the median over processes.
+Ratios are taken within a process, where baseline and variant had the same machine state; then the
+median over processes is taken.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from ghashgen.support.errors import GhashgenError
 _DISTURBED = "too few undisturbed samples"
 
 Runs = Sequence[Run | None]
-"""A cell's statistics, process by process."""
+"""A cell's statistics, by process."""
 
 
 def measure(
@@ -32,12 +32,12 @@ def measure(
 ) -> Record:
     """Measure every variant of a study; `kernels` are those of `study.kernels`, assembled.
 
-    Each process checks all results against C that is slow and plain before it measures.
+    Each process checks all results against slow, simple C before it measures.
 
     Raises:
-        GhashgenError: a wrong result (its kernel is named), sizes out of range, a program that
-            cannot be built or run, a CPU that can run nothing of the study, or a core that was
-            never quiet.
+        GhashgenError: a result is wrong (its kernel is named), sizes are out of range, the program
+            cannot be built or run, the CPU cannot run anything of the study, or the core was never
+            quiet.
     """
     if processes < 1:
         raise GhashgenError("nothing to measure", "choose at least one run")
@@ -64,12 +64,14 @@ def measure(
                 f"none of the {len(lacks)} variants compared can be measured here; {lacks[0]}",
                 "use a machine that has it",
             )
-        raise GhashgenError("the core was never quiet: nothing measured", "try again, or --core")
+        raise GhashgenError(
+            "nothing measured: the core was never quiet", "try again, or choose another --core"
+        )
     return combine(study, found, effort.samples)
 
 
 def combine(study: Study, found: Sequence[Results], samples: int) -> Record:
-    """Return the record of some processes, each the results of one run."""
+    """Return the record of some processes, each with the results of one run."""
     machine = found[-1].machine
     sizes = tuple(sorted({cell.size for results in found for cell in results.cells}))
     cells = [{(cell.name, cell.size): cell.runs[0] for cell in r.cells} for r in found]
@@ -92,7 +94,7 @@ def combine(study: Study, found: Sequence[Results], samples: int) -> Record:
 
 
 def _why(variant: Variant, missing: Mapping[str, str]) -> str | None:
-    """Return why a variant was not measured, if that is known."""
+    """Return why a variant was not measured, if known."""
     whose = variant.rival if isinstance(variant.subject, str) else variant.name
     return missing.get(variant.name) or missing.get(whose)
 

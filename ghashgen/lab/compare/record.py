@@ -1,4 +1,6 @@
-"""What a comparison found: rows of figures, as values and as JSON (docs/compare/STUDY/CPU.json)."""
+"""The result of a comparison: rows of figures, as values and as JSON
+(docs/compare/STUDY/CPU.json).
+"""
 
 import json
 from pathlib import Path
@@ -9,29 +11,31 @@ from ghashgen.lab.compare.core import Study
 from ghashgen.support.documents import Document
 
 FOLDER = "docs/compare"
-"""Where records are kept, below the project's root: one folder a study, one file a CPU."""
+"""The folder of records, below the project's root: one folder for each study, one file for each
+CPU.
+"""
 
 
 class Figure(Struct, frozen=True, forbid_unknown_fields=True):
     """One row at one size, in core cycles per call; ratios as in `lab.compare.core`."""
 
     size: int
-    """Bytes of the message."""
+    """Message size in bytes."""
     cycles: float
     """The median over processes of their medians."""
     low: float
-    """The lowest first quartile of a process."""
+    """The lowest first quartile of any process."""
     high: float
     """The highest third quartile."""
     ratio: float | None
-    """The median over processes of their ratios; None where the baseline has no figure."""
+    """The median over processes of their ratios; None if the baseline has no figure."""
     ratio_low: float | None
-    """The lowest ratio of a process."""
+    """The lowest ratio of any process."""
     ratio_high: float | None
     processes: int
-    """That count: they kept half as many samples as the best."""
+    """Number of processes that count: those with at least half as many samples as the best."""
     kept: int
-    """Samples."""
+    """Number of samples."""
     dropped: int
 
     @property
@@ -48,11 +52,11 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True):
     subject: str
     constant_time: bool
     digest: str
-    """SHA-256 of a kernel's code, as MANIFEST.json has it; "" for C."""
+    """SHA-256 of a kernel's code, as in MANIFEST.json; "" for C."""
     missing: str
     figures: tuple[Figure, ...]
     table_bytes: int = 0
-    """Bytes of its table or context; 0 in records that do not say."""
+    """Size of its table or context in bytes; 0 in records that do not say."""
 
     def figure(self, size: int) -> Figure | None:
         """Return the figure of a size, if there is one."""
@@ -66,17 +70,17 @@ class Record(Struct, frozen=True, forbid_unknown_fields=True):
     machine: str
     clock_ghz: float
     sources: str
-    """Commit of the project, + when the tree had changes."""
+    """Commit of the project, with + if the tree had changes."""
     mode: str
     processes: int
     samples: int
-    """Wanted of each figure in each process."""
+    """Requested samples of each figure in each process."""
     sizes: tuple[int, ...]
     rows: tuple[Row, ...]
 
 
 def path_of(root: Path, study: Study, slug: str) -> Path:
-    """Return where a study's record of a CPU is kept; see `records.cpus.slug_of`."""
+    """Return the path of a study's record of a CPU; see `records.cpus.slug_of`."""
     return root / FOLDER / study.name / f"{slug}.json"
 
 
@@ -84,7 +88,7 @@ def records_of(root: Path, study: Study) -> tuple[Record, ...]:
     """Return a study's records of all CPUs, by the CPU's slug.
 
     Raises:
-        GhashgenError: a file is no record.
+        GhashgenError: a file is not a record.
     """
     return tuple(load(path) for path in sorted((root / FOLDER / study.name).glob("*.json")))
 
@@ -101,6 +105,6 @@ def load(path: Path) -> Record:
     """Return a record.
 
     Raises:
-        GhashgenError: the file is no record.
+        GhashgenError: the file is not a record.
     """
     return _FILE.read(path)

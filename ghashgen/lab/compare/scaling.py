@@ -1,20 +1,20 @@
-"""More threads than were measured: a model of one message in threads, fitted to a record.
+"""A model for more threads than were measured: one message in threads, fitted to a record.
 
-A message of n bytes takes s(n) cycles in one thread, as measured. In t threads, each on a core of
-its own, it is modelled as
+A message of n bytes takes s(n) cycles in one thread, as measured. In t threads, each on its own
+core, it is modelled as
 
     T(n, t) = s(n)/t + h·(t - 1)
 
-h is what one more thread costs the call: to hand its piece over, or to wake or start it, and to put
-its result to the others'. It is fitted to the rows of two threads, at the sizes where the second
-one helped: the least sum of squared errors, relative to what was measured. A call takes as many of
-its threads as pay.
+h is the cost of one more thread: handing over its piece, waking or starting it, and adding its
+result. It is fitted to the rows of two threads, at the sizes where the second one helped, by least
+squares relative to the measurement. A call uses only as many of its threads as pay.
 
-That is one thread after another: of a broadcast that wakes many at once it says too little.
+This assumes one thread after another; it understates the cost of a broadcast that wakes many at
+once.
 
-From memory no more bytes may come than two threads were seen to take at the greatest size, by the
-code that took most. How many more would come was not measured, so where a message does not fit into
-caches there are two figures: of memory that gives what it gave then, and of memory without a bound.
+Memory may not deliver more bytes than the fastest code took with two threads at the greatest size.
+How many more it could deliver was not measured, so for a message that does not fit into caches
+there are two figures: with this bound, and without a bound.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,16 +27,18 @@ from ghashgen.records.core import size_name
 from ghashgen.support.tables import Table
 
 MEASURED = 2
-"""Threads of the rows that the model is fitted to."""
+"""Threads of the rows to which the model is fitted."""
 
 THREADS = (4, 8, 16, 32, 64)
-"""Threads that it speaks of."""
+"""Numbers of threads to predict."""
 
 SIZES = (1 << 16, 1 << 20, 1 << 26)
-"""Bytes of the messages that it speaks of."""
+"""Message sizes in bytes to predict."""
 
 FROM_MEMORY = 8 << 20
-"""Bytes from which a message is taken to come from memory: more than a core's own caches hold."""
+"""Size in bytes from which a message counts as coming from memory: more than a core's own
+caches.
+"""
 
 SAYS = (
     "This table is a model, not a measurement: T(n, t) = s(n)/t + h·(t - 1) for n bytes in t "
@@ -57,12 +59,12 @@ class Fit:
     cost: float
     """h, in core cycles."""
     error: float
-    """The worst relative error of T(n, 2), of the sizes that it is fitted to."""
+    """The worst relative error of T(n, 2) at the fitted sizes."""
 
     def speed_up(self, size: int, threads: int, bytes_a_cycle: float = inf) -> float | None:
-        """Return s(n)/T(n, t) for the best number of threads up to t, 1 among them.
+        """Return s(n)/T(n, t) for the best number of threads from 1 to t.
 
-        Memory gives no more than `bytes_a_cycle`. None if one thread was not measured at that size.
+        Memory delivers at most `bytes_a_cycle`. None if one thread was not measured at that size.
         """
         found = self.alone.figure(size)
         if found is None:
@@ -73,7 +75,7 @@ class Fit:
 
 
 def fitted(alone: Row, shared: Row) -> Fit | None:
-    """Return the model of a row of two threads; None if they helped at no size."""
+    """Return the model of a row with two threads; None if they helped at no size."""
     pairs = [
         (one.cycles / MEASURED, two.cycles)
         for two in shared.figures
@@ -89,9 +91,10 @@ def fitted(alone: Row, shared: Row) -> Fit | None:
 
 
 def fits(record: Record) -> Iterator[Fit]:
-    """Yield the models of a record: of each row of two threads, beside its group's row of one.
+    """Yield the models of a record: for each row with two threads, with its group's one-thread row.
 
-    Of the same code: in columns a thread fetches what all of them take, so no more threads help.
+    Only for the same code: in columns a thread fetches what all of them take, so further threads
+    cannot help.
     """
     for row in record.rows:
         alone = next(other for other in record.rows if other.group == row.group)
@@ -103,14 +106,14 @@ def fits(record: Record) -> Iterator[Fit]:
 
 
 def bytes_a_cycle(models: Sequence[Fit]) -> float:
-    """Return the most that two threads were seen to take from memory; 0.0 if they never did."""
+    """Return the most that two threads took from memory; 0.0 if they never did."""
     found = [f for fit in models for f in fit.shared.figures if f.size >= FROM_MEMORY]
     last = max((f.size for f in found), default=0)
     return max((f.size / f.cycles for f in found if f.size == last), default=0.0)
 
 
 def scaling(record: Record) -> Table:
-    """Return what the model says of more threads: a row for each way and size."""
+    """Return the model's predictions for more threads: a row for each way and size."""
     models = tuple(fits(record))
     bound = bytes_a_cycle(models)
     return Table(

@@ -1,4 +1,4 @@
-"""A comparison as one table of text and as CSV: measured rows, and beside them the paper's own."""
+"""A comparison as a text table and as CSV: measured rows beside the paper's own."""
 
 import csv
 import io
@@ -14,14 +14,14 @@ from ghashgen.support.tables import Table
 NOTHING = "–"
 
 _EXACT_BELOW = 10
-"""Cycles a byte below this are shown with three decimals, others with one."""
+"""Cycles per byte below this are shown with three decimals, others with one."""
 
 _COLUMNS = (
     *("study", "group", "label", "subject", "constant_time", "missing"),
     *(field.name for field in fields(Figure)),
     *("cycles_per_byte", "paper_ratio", "digest"),
 )
-"""Of CSV."""
+"""Columns of the CSV."""
 
 
 def _cell(figure: Figure | None) -> str:
@@ -39,12 +39,12 @@ def _times(ratio: float | None) -> str:
 
 
 def _percent(figures: tuple[Figure, ...]) -> str:
-    """Return how far quartiles lie apart, relative to the median, at the worst size."""
+    """Return the distance of the quartiles, relative to the median, at the worst size."""
     return f"{100 * max((f.high - f.low) / f.cycles for f in figures):.1f}%"
 
 
 def _deviation(figures: tuple[Figure, ...]) -> str:
-    """Return how far a process's ratio was from the one shown, at the worst size."""
+    """Return the largest deviation of a process's ratio from the one shown."""
     found = [
         max(f.ratio_high / f.ratio - 1, 1 - f.ratio_low / f.ratio)
         for f in figures
@@ -72,7 +72,7 @@ def _paper_cell(study: Study, stated: tuple[float, float | None] | None) -> str:
 
 
 def _theirs(row: PaperRow, size: int) -> str:
-    """Return what the paper states of a size."""
+    """Return the paper's figure for a size."""
     time = f"{row.per_byte[size]:.1f}" if size in row.per_byte else ""
     ratio = f"×{row.ratios[size]:.2f}" if size in row.ratios else ""
     return f"{time} {ratio}".strip() or NOTHING
@@ -100,7 +100,7 @@ def _timed(record: Record) -> bool:
 def _rows(study: Study, record: Record) -> Iterator[tuple[str, ...]]:
     stated = _times_of(study)
     for row in record.rows:
-        # "variable": the time depends on secrets, by how the code is written.
+        # "variable": by how the code is written, its time depends on secrets.
         time = ("constant" if row.constant_time else "variable",) if _timed(record) else ()
         paper = (_paper_cell(study, stated.get((row.group, row.label))),) if stated else ()
         group = (row.group,) if _grouped(record) else ()
@@ -120,7 +120,7 @@ def _rows(study: Study, record: Record) -> Iterator[tuple[str, ...]]:
 
 
 def table(study: Study, record: Record) -> Table:
-    """Return the one table: rows are variants, columns sizes.
+    """Return the table: rows are variants, columns sizes.
 
     A cell is core cycles per byte and × the ratio to the first row of its group.
     """
@@ -138,7 +138,7 @@ def table(study: Study, record: Record) -> Table:
 
 
 def missing(record: Record) -> tuple[tuple[str, str], ...]:
-    """Return (why, names) of what was not measured; a group of which nothing was, by its title."""
+    """Return (why, names) of what was not measured; a wholly unmeasured group by its title."""
     some = {row.group for row in record.rows if row.figures}
     found: dict[str, dict[str, None]] = {}
     for row in record.rows:

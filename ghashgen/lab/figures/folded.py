@@ -1,4 +1,4 @@
-"""The K trick: where the four products of A·B lie, and what is left above 128 bits to fold."""
+"""The K trick: where the four products of A·B lie, and what remains above 128 bits to fold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,36 +11,36 @@ from ghashgen.algebra.schemes.registry import multiplies, reduces
 from ghashgen.lab.figures.svg import LARGE, SMALL, box, document, path, rect, text
 
 SIDES = (("schoolbook", "clmul2"), ("k", "clmul1"))
-"""What is set side by side: a multiply scheme, and a reduction of its shape."""
+"""The pairs shown: a multiply scheme and a reduction of its shape."""
 
 PLACES = {"LO": 0, "MI": 1, "HI": 1}
-"""Where an accumulator begins, in words of 64 bits; HI of a wide product two words up."""
+"""Start of an accumulator in 64-bit words; HI of a wide product is two words higher."""
 
 LEFT, WORD, TALL, GAP, TOP = 50, 112, 24, 5, 66
 
 
 class _Named(IntegerOps):
-    """Integers that note which products are taken."""
+    """Integers that record which products are computed."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
 
     def clmul(self, a: int, b: int, halves: Halves, note: str = "") -> int:
-        """Note the product's name, and take it."""
+        """Record the product's name, and compute it."""
         self.notes.append(note)
         return super().clmul(a, b, halves, note)
 
 
 @dataclass(frozen=True)
 class Product:
-    """A product of a scheme: its name, and the word of 64 bits that it begins at."""
+    """A product of a scheme: its name, and the 64-bit word that it begins at."""
 
     name: str
     word: int
 
 
 def products(scheme: Multiply) -> tuple[Product, ...]:
-    """Return a scheme's products in the natural order of bits, from the lowest up."""
+    """Return a scheme's products in natural bit order, from the lowest up."""
     ops = _Named()
     entries = scheme.derive(IntegerOps(), 1, Order.NATURAL)
     found = scheme.products(ops, 1, entries, Order.NATURAL)
@@ -85,7 +85,7 @@ def _side(top: float, scheme: Multiply, reduce: Reduce) -> Iterator[str]:
         colour = "pale-blue" if "B" in product.name else "pale-green"
         y = bars + row * (TALL + GAP)
         yield rect(x + 1, y, 2 * WORD - 2, TALL, colour, 4)
-        # In the right half: the line at x^128 runs through the middle of some.
+        # In the right half, because the line at x^128 runs through the middle of some.
         yield text(x + 1.5 * WORD, y + 17, product.name, anchor="middle", size=SMALL)
     for word in range(words):
         x = LEFT + (3 - word) * WORD

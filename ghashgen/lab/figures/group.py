@@ -8,7 +8,7 @@ from ghashgen.lab.figures.svg import LARGE, NORMAL, SMALL, WIDTH, arrow, box, do
 from ghashgen.support.errors import GhashgenError
 
 KERNEL = "ghash_avx_k_clmul1_x8"
-"""The kernel that is drawn: its counts are those of its bytes, in MANIFEST.json."""
+"""The drawn kernel; its counts come from its bytes, in MANIFEST.json."""
 
 MARGIN, TOP, GAP, TALL = 14, 76, 6, 30
 

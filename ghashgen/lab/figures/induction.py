@@ -11,17 +11,17 @@ from ghashgen.lab.figures.svg import LARGE, SMALL, WIDTH, arrow, box, document, 
 from ghashgen.support.errors import GhashgenError
 
 KERNEL, OPERATION = "ghash_avx_winograd_clmul1_x8", "update"
-"""The kernel and the function whose proof is drawn, as PROOFS.json has it."""
+"""The kernel and function whose proof is drawn, as in PROOFS.json."""
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Which lengths are proved how, and how many bytes a turn takes."""
+    """Which lengths are proved how, and the bytes of a turn."""
 
     executed: int
-    """The greatest that was executed, from 0 on."""
+    """The greatest executed length, from 0 on."""
     shown: int
-    """The greatest that the induction shows, from the next one on."""
+    """The greatest length shown by induction, from the next one on."""
     step: int
 
 

@@ -1,4 +1,4 @@
-"""Lanes: a Horner accumulator each while the loop runs, other powers for the last group."""
+"""Lanes: a Horner accumulator in each during the loop, other powers for the last group."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,9 @@ COLOURS = ("pale-blue", "pale-green", "pale-vermilion", "pale-grey")
 
 
 def powers(kernel: Kernel, array: str) -> list[list[int]]:
-    """Return the powers of an array of the table, a register a row, a lane a column."""
+    """Return the powers of an array of the table: a row for each register, a column for each
+    lane.
+    """
     lanes, entry = kernel.lane_count, kernel.multiplier.entries[0]
     start = kernel.layout.arrays[entry + array] // 16
     cells = kernel.layout.cells[start : start + kernel.blocks]
@@ -23,7 +25,7 @@ def powers(kernel: Kernel, array: str) -> list[list[int]]:
 
 
 def draw(kernel: Kernel) -> str:
-    """Return the figure of a kernel whose lanes are added up at the end."""
+    """Return the figure of a kernel that adds lanes at the end."""
     lanes = kernel.lane_count
     return document(
         f"{lanes} lanes: in the loop every lane has the same power of H, in the last group each "

@@ -1,8 +1,8 @@
-"""A stitched loop on its ports: one turn in the model of a core, a cell for every uop.
+"""A stitched loop on its ports: one turn in the model of a core, with a cell for every uop.
 
-The loop is a kernel's own, decoded from its assembled bytes; ports, uops and latencies are those of
-the core's table (`arch/x86_64/uarch/`), and when each uop runs is what `cost.simulate` says. A
-model, no measurement.
+The loop is a kernel's own, decoded from its assembled bytes. Ports, uops and latencies come from
+the core's table (`arch/x86_64/uarch/`), and `cost.simulate` says when each uop runs. This is a
+model, not a measurement.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ from ghashgen.lab.figures.svg import LARGE, SMALL, WIDTH, document, rect, text
 from ghashgen.support.toolchain import assemble_text, find_assembler
 
 KERNEL, CORE = "gcm128_avx512_winograd_clmul1_x32", "zen5"
-"""The kernel and the core that are drawn."""
+"""The kernel and the core in the figure."""
 
 KINDS = (("aes", "blue", "AES rounds"), ("clmul", "vermilion", "carry-less products"))
-"""What a mnemonic contains, the colour of its uops, and how the figure calls them."""
+"""Part of a mnemonic, the colour of its uops, and their name in the figure."""
 REST = ("olive", "everything else")
 
 LEFT, TOP, TALL = 74, 86, 15
@@ -36,7 +36,7 @@ class Uop:
 
     port: str
     cycle: int
-    """From the first of the turn."""
+    """Counted from the turn's first cycle."""
     form: str
 
 
@@ -45,9 +45,9 @@ class Turn:
     """One turn of a loop in the steady state."""
 
     cycles: float
-    """That a turn takes in the model."""
+    """Cycles of a turn in the model."""
     least: float
-    """That ports and front end ask for, whatever the order."""
+    """Minimum by ports and front end, whatever the order."""
     uops: tuple[Uop, ...]
 
 

@@ -1,7 +1,7 @@
-"""Cycles of a byte by message size: our fastest kernel, the fastest function of each library.
+"""Cycles per byte by message size: our fastest kernel, and the fastest function of each library.
 
-Every point is a cell of a record in docs/bench. A library is what a peer's name begins with; what
-it is called stands in LIBRARIES.
+Every point is a cell of a record in docs/bench. A peer's name begins with its library's; LIBRARIES
+has the library's full name.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,14 +22,14 @@ LIBRARIES: Mapping[str, str] = MappingProxyType(
         "openssl4": "OpenSSL",
     }
 )
-"""What a peer's name begins with, and the library that it is of."""
+"""Beginning of a peer's name -> its library."""
 
 OURS = "ghashgen"
 STYLES = (("vermilion", "5 3"), ("green", "2 3"), ("purple", "8 3 2 3"), ("olive", "1 4"))
-"""Colour and dashes of the libraries, in the order of their names; ours is blue and whole."""
+"""Colour and dashes of the libraries, in the order of their names; ours is blue and solid."""
 
 SHOWN = "speed.svg"
-"""The file of README's chart."""
+"""The file of README's chart: of the machine with the most CPU features."""
 
 LEFT, RIGHT, TOP, HEIGHT = 52, 32, 58, 262
 BELOW = 66
@@ -37,7 +37,7 @@ BELOW = 66
 
 @dataclass(frozen=True)
 class Curve:
-    """One line: its name, and (size, cycles of a byte), ascending by size."""
+    """One line: its name, and (size, cycles per byte), ascending by size."""
 
     name: str
     points: tuple[tuple[int, float], ...]
@@ -51,11 +51,11 @@ class Chart:
     curves: tuple[Curve, ...]
     """Ours first."""
     ratios: tuple[tuple[int, float], ...]
-    """By size the best peer's time over the time of our fastest kernel."""
+    """By size, the best peer's time divided by our fastest kernel's."""
 
 
 def chart(record: Record, what: str, mode: str, key: int = 0) -> Chart:
-    """Return what a record says of a mode, of AES-GCM with a key of so many bits."""
+    """Return a record's data for a mode; for AES-GCM with this key size in bits."""
     results = record.results
     sizes = [size for found, size in results.rows() if found == mode]
     both = [found for size in sizes if (found := pair(results, size, mode, key))]
@@ -67,11 +67,11 @@ def chart(record: Record, what: str, mode: str, key: int = 0) -> Chart:
 
 def sealed(record: Record, key: int) -> Chart:
     """Return what a record says of messages sealed whole, with a key of so many bits."""
-    return chart(record, f"AES-{key}-GCM, messages sealed whole,", "seal", key)
+    return chart(record, f"AES-{key}-GCM, sealing,", "seal", key)
 
 
 def file_of(record: Record, key: int) -> str:
-    """Return the file of a record's chart, of GHASH where `key` is 0."""
+    """Return the file of a record's chart; `key` is 0 for GHASH."""
     return f"speed-gcm{key}-{record.slug}.svg" if key else f"speed-ghash-{record.slug}.svg"
 
 

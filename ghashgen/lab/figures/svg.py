@@ -1,8 +1,8 @@
 """Shapes of a figure: SVG elements as text, and the document around them.
 
-A figure has its own ground, so that it reads on any page, and its colours follow
-`prefers-color-scheme`, as GitHub and browsers pass it to images. It is WIDTH wide, so that its
-smallest text still reads on a phone. Every number is rounded: the same values give the same bytes.
+A figure has its own background, so that it is legible on any page. Its colours follow
+`prefers-color-scheme`, which GitHub and browsers pass on to images. It is WIDTH wide, so that its
+smallest text is legible on a phone. Every number is rounded: the same values give the same bytes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from html import escape
 from types import MappingProxyType
 
 WIDTH = 520
-"""Of every figure, in its own units; a phone shows it at two thirds."""
+"""Width of every figure in its own units; a phone shows it at two thirds."""
 
 SMALL, NORMAL, LARGE = 13, 14, 15
 """Sizes of text."""
@@ -32,14 +32,14 @@ COLOURS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "pale-grey": ("#eceef1", "#262d37"),
     }
 )
-"""Of each class the fill by day and by night; told apart by colour-blind readers."""
+"""The fill of each class in light and dark mode; colour-blind readers can distinguish them."""
 
 _FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 _MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 
 
 def number(value: float) -> str:
-    """Return a number as SVG wants it, to a tenth."""
+    """Return a number for SVG, to a tenth."""
     return f"{round(value, 1) + 0.0:g}"
 
 
@@ -63,7 +63,7 @@ def text(
 def rect(
     x: float, y: float, width: float, height: float, colour: str, radius: float = 0, title: str = ""
 ) -> str:
-    """Return a filled rectangle; `title` is shown where a pointer rests on it."""
+    """Return a filled rectangle; `title` appears when a pointer rests on it."""
     inside = f"><title>{escape(title)}</title></rect>" if title else "/>"
     rounded = f' rx="{number(radius)}"' if radius else ""
     return (
@@ -94,7 +94,7 @@ def path(
 
 
 def arrow(points: Iterable[tuple[float, float]], colour: str = "muted") -> str:
-    """Return a line through points that ends in a head."""
+    """Return a line through points with a head at its end."""
     found = list(points)
     (x0, y0), (x1, y1) = found[-2:]
     along = (x1 > x0) - (x1 < x0), (y1 > y0) - (y1 < y0)
@@ -115,7 +115,7 @@ def _rules(day: int) -> str:
 
 
 def document(title: str, height: float, parts: Iterable[str]) -> str:
-    """Return a figure; `title` says in a sentence what it shows, for who does not see it."""
+    """Return a figure; `title` describes it in a sentence for readers who cannot see it."""
     body = "\n".join(parts)
     tall = number(height)
     return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{tall}" \

@@ -1,4 +1,4 @@
-"""The comparison as Markdown, for docs/model.md, and as lines that a terminal shows."""
+"""The comparison as Markdown for docs/model.md, and as lines for a terminal."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,7 +13,7 @@ PAGE = "docs/model.md"
 MARKERS = ("<!-- model:begin -->", "<!-- model:end -->")
 
 GAP = "(*)"
-"""Marks a bound from which forms without port data are missing."""
+"""Marks a bound that leaves out forms without port data."""
 
 COLUMNS = (
     "kernel",
@@ -31,15 +31,16 @@ COLUMNS = (
     "bound by",
     "uops by port",
 )
-"""Counts are per block of 16 bytes, `memory` the memory operands of instructions that compute;
-front end, ports and bound are in cycles per byte."""
+"""Counts are per 16-byte block, `memory` counts memory operands of computing instructions; front
+end, ports and bound are in cycles per byte.
+"""
 
 
 def cells(row: Row) -> tuple[str, ...]:
     """Return a row's cells, one for each of COLUMNS."""
     loop, bound = row.loop, row.bound
     by_class = classes(loop.body)
-    # A store is rare in these loops and has no column of its own.
+    # Stores are rare in these loops and have no column.
     by_class["other"] += by_class.pop("store")
     each = {cls: f"{n / loop.blocks:.2f}" for cls, n in by_class.items()}
     bytes_ = 16 * loop.blocks
@@ -60,7 +61,7 @@ def cells(row: Row) -> tuple[str, ...]:
 def demand(uops: Mapping[tuple[str, ...], int], blocks: int) -> str:
     """Return uops per block by the ports that may take them, the most first: 'p5 1.06, p05 0.75'.
 
-    Ports of one kind are written together: p05 stands for p0 or p5.
+    Ports of one kind are joined: p05 means p0 or p5.
     """
     order = sorted(uops.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{ports_name(ports)} {n / blocks:.2f}" for ports, n in order)
@@ -75,7 +76,7 @@ def ports_name(ports: Iterable[str]) -> str:
 
 
 def notes(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Return what a reader must know of the rows' figures, each thing once."""
+    """Return what readers must know about the rows' figures, each thing once."""
     rows = tuple(rows)
     missing = sorted({form for row in rows for form in row.bound.no_data})
     doubts: dict[str, list[str]] = {}
@@ -94,7 +95,7 @@ MATCHED = ("peer", ">blocks", ">bound", "ours like it", ">blocks", ">bound", ">p
 
 
 def matched(match: Match) -> tuple[str, ...]:
-    """Return the cells of a peer beside the lowest of ours that is like it."""
+    """Return the cells of a peer beside our lowest comparable loop."""
     return (*_side(match.peer), *_side(match.ours), f"{match.quotient:.2f}")
 
 
@@ -103,7 +104,7 @@ WANTED = ("goal", ">cycles per byte", "lowest of ours", ">bound", "bound by", ">
 
 
 def wanted_cells(wanted: Wanted) -> tuple[str, ...]:
-    """Return the cells of a goal beside the lowest bound of ours."""
+    """Return the cells of a goal beside our lowest bound."""
     row = wanted.row
     within = f" + {wanted.within:.0%}" if wanted.within else ""
     return (
@@ -113,7 +114,7 @@ def wanted_cells(wanted: Wanted) -> tuple[str, ...]:
 
 
 def by_topic(rows: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
-    """Return rows by what their loops are compared with, in the order of families and keys."""
+    """Return rows by topic, in the order of families and key sizes."""
     rows = tuple(rows)
     every = sorted({row.loop.topic for row in rows}, key=_place)
     return {about: tuple(row for row in rows if row.loop.topic == about) for about in every}
@@ -129,7 +130,7 @@ def _side(row: Row) -> tuple[str, str, str]:
 
 
 def markdown(comparison: Comparison, peers: Iterable[Peer]) -> str:
-    """Return the block between the page's markers, ending in a newline."""
+    """Return the block between the page's markers, ending with a newline."""
     parts = []
     for name, rows in comparison.rows.items():
         parts.append(f"### {uarches()[name].title}: {LABEL}")

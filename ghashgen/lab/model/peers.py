@@ -1,7 +1,7 @@
-"""Peers' loops as they are stored in peers.toml, and the same loops in installed libraries.
+"""Peers' loops as stored in peers.toml, and the same loops in installed libraries.
 
-The file keeps counts, no code: for each loop where it was published and how it was counted, which a
-person writes, and under [peer.loop] what `ghashgen model --count` printed.
+The file stores counts, not code. For each loop a person writes where it was published and how it
+was counted; [peer.loop] has the output of `ghashgen model --count`.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class _Loop(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Stored(Struct, frozen=True, forbid_unknown_fields=True):
-    """A peer as the file has it; see `Peer`."""
+    """A peer, as in the file; see `Peer`."""
 
     name: str
     project: str
@@ -62,22 +62,22 @@ class Peer:
     version: str
     """The release or the commit."""
     file: str
-    """Where it stands in the project."""
+    """Its place in the project."""
     how: str
     """How it was counted."""
     library: str
-    """The static library that a distribution ships it in; empty where none."""
+    """The static library that a distribution ships it in, or ""."""
     member: str
     package: str
     """The package of that library."""
     bench: str
-    """Its name in stored measurements; empty where it has none."""
+    """Its name in stored measurements, or ""."""
     loop: Counted
 
 
 @dataclass(frozen=True)
 class Recount:
-    """A stored loop against the library that is installed here."""
+    """A stored loop compared with the installed library."""
 
     peer: str
     library: str
@@ -108,11 +108,11 @@ def _loop(loop: _Loop, where: str) -> Counted:
 
 
 def parse(text: str, where: str) -> tuple[Peer, ...]:
-    """Parse and check stored loops; `where` names the file in refusals.
+    """Parse stored loops; `where` names the file in refusals.
 
     Raises:
-        GhashgenError: the text is no TOML, a key is missing or unknown, a form belongs to no
-            instruction, a count is no whole number above 0, or two loops have one name.
+        GhashgenError: the text is not TOML, a key is missing or unknown, no instruction has a form,
+            a count is not a positive whole number, or two loops have one name.
     """
     out: dict[str, Peer] = {}
     for stored in _FILE.parse(text, where, toml=True).peer:
@@ -134,7 +134,7 @@ def recount(peer: Peer) -> Recount | None:
     """Count a stored loop in the installed library; None if no distribution ships it.
 
     Raises:
-        GhashgenError: there is no C compiler to say where libraries lie.
+        GhashgenError: there is no C compiler to tell where libraries are.
     """
     if not peer.library:
         return None

@@ -1,9 +1,9 @@
-"""Our group loops and peers' main loops through the same port tables: model, not measurement.
+"""Our group loops and peers' main loops in the same port tables: model, not measurement.
 
-Loops are compared with those of their own topic: a family, and where it has keys one size of these.
-Of ours, the rule takes for each CPU, topic, instruction set and number of blocks the kernel of the
-catalogue with the lowest bound; of several, the one with fewer instructions, then the first by
-name. A CPU that has VPCLMULQDQ is shown only loops that use it, another what it can run.
+Loops are compared within their topic: a family and, if it has keys, a key size. Of ours, for each
+CPU, topic, instruction set and number of blocks, the catalogue's kernel with the lowest bound is
+taken; among equals the one with fewer instructions, then the first by name. For a CPU with
+VPCLMULQDQ only loops that use it are shown, for others all that they can run.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,24 +31,24 @@ from ghashgen.records.records import Record
 from ghashgen.run.built import Built
 
 LABEL = "model, not measurement"
-"""What stands at every figure of this package."""
+"""Shown with every figure of this package."""
 
 WIDE = "VPCLMULQDQ"
-"""The feature whose absence makes a CPU narrow."""
+"""The feature without which a CPU counts as narrow."""
 
 LOAD = "vmovdqu x,m128"
-"""A form that only loads: its ports are the load ports."""
+"""A form that only loads; its ports are the load ports."""
 
 LONG = 4096
-"""Bytes of a message from which the main loop is nearly all of the time."""
+"""Message length in bytes from which the main loop takes nearly all of the time."""
 
 
 MODES = ("throughput", "seal")
-"""How messages were measured that bounds are set beside: back to back, each family its own way."""
+"""Modes whose measurements bounds are compared with: messages back to back, by family."""
 
 
 def topic(family: str, key: int = 0) -> str:
-    """Return what loops are compared with each other: those of a family, and of a size of key."""
+    """Return the topic within which loops are compared: a family and a key size."""
     title = TOPICS[family].title
     return f"{title}, key of {key} bits" if key else title
 
@@ -58,11 +58,11 @@ class Loop:
     """A main loop, ours or a peer's."""
 
     name: str
-    """Of the kernel, or of the peer in peers.toml."""
+    """The name of the kernel, or of the peer in peers.toml."""
     topic: str
     """See `topic`."""
     source: str
-    """The project and its version, or the instruction set of ours."""
+    """The project and its version, or our instruction set."""
     ours: bool
     blocks: int
     features: tuple[str, ...]
@@ -71,7 +71,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Row:
-    """A loop on a CPU; counts are of one pass, cycles per byte of the message."""
+    """A loop on a CPU; counts are for one pass, cycles per byte of the message."""
 
     loop: Loop
     uarch: str
@@ -109,14 +109,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Match:
-    """A peer's loop and the lowest of ours like it on that CPU: see `match`."""
+    """A peer's loop and our lowest comparable one on that CPU; see `match`."""
 
     peer: Row
     ours: Row
 
     @property
     def quotient(self) -> float:
-        """The peer's bound by ours: above 1, ours is the lower one."""
+        """The peer's bound divided by ours: above 1, ours is lower."""
         return self.peer.cycles_per_byte / self.ours.cycles_per_byte
 
     def as_json(self) -> dict[str, Any]:
@@ -131,11 +131,11 @@ class Match:
 
 @dataclass(frozen=True)
 class Check:
-    """A bound beside a stored measurement on the CPU of that measurement."""
+    """A bound beside a stored measurement on the same CPU."""
 
     name: str
     size: int
-    """Bytes of the message."""
+    """Message size in bytes."""
     model: float
     """The bound, in cycles per byte."""
     measured: float
@@ -143,11 +143,11 @@ class Check:
 
     @property
     def quotient(self) -> float:
-        """How many times the bound was measured."""
+        """The measurement divided by the bound."""
         return self.measured / self.model
 
     def as_json(self) -> dict[str, Any]:
-        """Return both figures and how far the measured one lies above the bound."""
+        """Return both figures and how far the measurement is above the bound."""
         return {
             "kernel": self.name,
             "bytes": self.size,
@@ -159,19 +159,21 @@ class Check:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A goal of long messages on a core, beside the lowest bound of ours there."""
+    """A goal for long messages on a core, beside our lowest bound there."""
 
     row: Row
     core: str
-    """The core that the goal is of."""
+    """The core of the goal."""
     goal: float
-    """Cycles per byte, at most."""
+    """At most this many cycles per byte."""
     within: float
-    """How far above it they may be, as a part of it."""
+    """Allowed excess over the goal, as a fraction."""
 
     @property
     def quotient(self) -> float:
-        """The goal and what it allows, by the bound: below 1, no order of this loop reaches it."""
+        """The goal with its allowed excess, divided by the bound: below 1, no order of this loop
+        reaches it.
+        """
         return self.goal * (1 + self.within) / self.row.cycles_per_byte
 
     def as_json(self) -> dict[str, Any]:
@@ -198,9 +200,9 @@ class Comparison:
     matches: Mapping[str, tuple[Match, ...]]
     """By microarchitecture."""
     checks: Mapping[str, tuple[Check, ...]]
-    """By the title of each CPU that was measured and that a table describes."""
+    """By the title of each measured CPU that has a table."""
     wanted: Mapping[str, tuple[Wanted, ...]]
-    """Goals of long messages beside the lowest bounds, by microarchitecture."""
+    """Goals for long messages beside the lowest bounds, by microarchitecture."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison."""
@@ -231,7 +233,7 @@ def binds(bound: Bound, uarch: Uarch) -> str:
 
 
 def ours(built: Iterable[Built[Point]], where: Target) -> tuple[Loop, ...]:
-    """Return the group loops of assembled kernels, of families that have one."""
+    """Return the group loops of assembled kernels, for families that have one."""
     out = []
     for item in built:
         kernel, code = item.kernel, read_object(item.obj.read_bytes())
@@ -254,7 +256,7 @@ def ours(built: Iterable[Built[Point]], where: Target) -> tuple[Loop, ...]:
 
 
 def theirs(peers: Iterable[Peer]) -> tuple[Loop, ...]:
-    """Return stored loops of peers, which hash and do nothing else."""
+    """Return stored loops of peers, which only hash."""
     return tuple(
         Loop(
             peer.name,
@@ -280,7 +282,7 @@ def _order(row: Row) -> tuple[float, float, str]:
 
 
 def _best(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield every peer's row, and of ours the best of each topic, set and group size."""
+    """Yield every peer's row, and our best row for each topic, set and group size."""
     found: dict[tuple[str, str, int], Row] = {}
     for row in rows:
         key = row.loop.topic, row.loop.source, row.loop.blocks
@@ -305,10 +307,10 @@ def compare(loops: Sequence[Loop]) -> dict[str, tuple[Row, ...]]:
 
 
 def match(loops: Sequence[Loop]) -> dict[str, tuple[Match, ...]]:
-    """Return, by microarchitecture, every peer's loop with the lowest like it of ours, if any.
+    """Return, by microarchitecture, every peer's loop with our lowest comparable one, if any.
 
-    A longer pass pays for its reduction less often, and a wider register does more at once; so it
-    is one of no more blocks and of no higher level (`ghashgen.records.levels`).
+    A longer pass pays for its reduction less often, and a wider register does more at once. So a
+    comparable loop has no more blocks and no higher level (`ghashgen.records.levels`).
     """
     return {
         name: tuple(_matches(sorted(_all(loops, uarch), key=_order)))
@@ -336,9 +338,9 @@ def _matches(rows: Sequence[Row]) -> Iterator[Match]:
 def checks(
     loops: Sequence[Loop], peers: Sequence[Peer], records: Sequence[Record]
 ) -> dict[str, tuple[Check, ...]]:
-    """Return bounds beside measurements, by the title of each CPU that a table describes.
+    """Return bounds beside measurements, by the title of each CPU with a table.
 
-    Kernels are those that were the fastest at a size; every peer with a stored loop is there.
+    It contains the kernels that were fastest at a size, and every peer with a stored loop.
     """
     known = {loop.name: loop for loop in loops}
     by_bench = dict(zip((peer.bench for peer in peers), theirs(peers), strict=True))
@@ -363,9 +365,9 @@ def checks(
 def wanted(
     rows: Mapping[str, Sequence[Row]], goals: Mapping[str, Book]
 ) -> dict[str, tuple[Wanted, ...]]:
-    """Return the goals of the longest messages beside the lowest bounds of ours.
+    """Return the goals for the longest messages beside our lowest bounds.
 
-    `rows` are those of `compare`, `goals` by family. Of one core only goals in cycles count here.
+    `rows` are those of `compare`, `goals` by family. Only goals in cycles for that core count here.
     """
     tables = {core.title: core.uarch for core in CORES if core.uarch}
     out: dict[str, tuple[Wanted, ...]] = {}
@@ -389,7 +391,7 @@ def _lowest(rows: Iterable[Row], about: str) -> Row | None:
 
 
 def _long(results: Results) -> Iterator[Cell]:
-    """Yield the measurements of long messages: of each size the best kernel, and every peer."""
+    """Yield the measurements of long messages: the best kernel of each size, and every peer."""
     for mode, size in results.rows():
         if mode in MODES and size >= LONG:
             for key in results.keys:

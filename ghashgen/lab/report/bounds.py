@@ -1,4 +1,4 @@
-"""What assembled objects say: hashes to compare with proofs and timings, and port bounds."""
+"""What assembled objects tell: hashes to compare with proofs and timings, and port bounds."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +30,11 @@ PACKAGE = Path(__file__).parents[2]
 
 
 def levelled(demand: Mapping[tuple[str, ...], int]) -> dict[str, float]:
-    """Return each port's time, given uops by the ports that may take them, spread evenly.
+    """Return each port's time when uops are spread evenly over the ports that may take them.
 
     The tightest set of ports takes the uops that fit nowhere else, evenly; the others are spread
-    over what is left, and so on: of all ways to spread them, the one whose times, sorted from the
-    longest, are the least. Ports that no uop may use are absent.
+    over the remaining ports, and so on. Among all spreads, this one has the least times, compared
+    from the longest down. Ports that no uop may use are absent.
     """
     out: dict[str, float] = {}
     left = {frozenset(ports): count for ports, count in demand.items()}
@@ -61,14 +61,14 @@ def _bound(found: Bound, blocks: int) -> PortBound:
 
 
 def _said(data: bytes, kernel: Point) -> Examined:
-    """Return what an object says of a kernel."""
+    """Return what an object tells about a kernel."""
     obj = read_object(data)
     body = loop(obj, f"{kernel.name}_{family_of(kernel).loop}")
     counted = histogram(kernel.instruction_set.arch.decoder, body)
     bounds: dict[str, PortBound] = {}
     lacks: dict[str, tuple[str, ...]] = {}
     for uarch in uarches().values():
-        # A bound that leaves out what the CPU cannot run says nothing.
+        # A bound that leaves out instructions the CPU cannot run would mean nothing.
         if missing := uarch.lacks(body):
             lacks[uarch.name] = missing
             continue
@@ -79,7 +79,7 @@ def _said(data: bytes, kernel: Point) -> Examined:
 def _examine(
     assembled: Callable[[tuple[Point, Entry]], Path], about: str, item: tuple[Point, Entry]
 ) -> Examined:
-    """Return what a kernel's object says; what is kept of it, by the object and the program."""
+    """Return what a kernel's object tells, cached by the object and the program."""
     kernel, _ = item
     obj = assembled(item)
     data = obj.read_bytes()
@@ -94,7 +94,7 @@ def _examine(
 
 @cache
 def foundation() -> str:
-    """Return a hash of what this answer depends on beside the object: this package, as it is."""
+    """Return a hash of what this answer depends on besides the object: this whole package."""
     files = sorted(path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".toml"))
     digest = hashlib.sha256()
     for path in files:
@@ -109,7 +109,7 @@ def examine(
     objects: Path,
     on_done: Callable[[object], None] = lambda item: None,
 ) -> dict[str, Examined]:
-    """Assemble kernels of a folder, and return what each object says, by kernel.
+    """Assemble kernels of a folder, and return what each object tells, by kernel.
 
     Raises:
         GhashgenError: as `run.built.build`.

@@ -1,4 +1,4 @@
-"""Which kernels a plot or a table shows, and the totals above them: rules, no list of names."""
+"""Which kernels a plot or a table shows, and the totals above them, by rules rather than names."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,41 +9,42 @@ from typing import Any
 from ghashgen.lab.report.data import PortBound, Report, Speed, Timing, Variant
 
 GROUP = 16
-"""Blocks a group of the kernels whose instructions are compared; where an ISA has none of that
-size, its largest."""
+"""Group size in blocks of the kernels whose instructions are compared; if an ISA has none, its
+largest.
+"""
 
 SIZE_CLASSES = ((0, 128, "up to 128 B"), (129, 1500, "to 1500 B"), (1501, 1 << 62, "above"))
-"""Message sizes from, to, and how the class is called."""
+"""From and to size in bytes, and name of each class of message sizes."""
 
 TAKEN_SIZES = (16, 64, 256, 1024, 1500, 16384)
-"""Sizes of the first screen, where they were measured."""
+"""Sizes on the first screen, if they were measured."""
 
 SHOWN_SIZES = (64, 1024, 16384)
-"""Sizes whose cycles per byte stand in the table of variants, where they were measured."""
+"""Sizes whose cycles per byte are in the table of variants, if they were measured."""
 
 
 def axes(variants: Sequence[Variant]) -> tuple[str, ...]:
-    """Return the axes in which the kernels differ, in the manifest's order."""
+    """Return the axes on which the kernels differ, in the manifest's order."""
     names = dict.fromkeys(axis for variant in variants for axis in variant.axes)
     return tuple(name for name in names if len(_values(variants, name)) > 1)
 
 
 def constants(variants: Sequence[Variant]) -> dict[str, str]:
-    """Return the axes in which all kernels agree, with the value."""
+    """Return the axes on which all kernels agree, with the value."""
     names = dict.fromkeys(axis for variant in variants for axis in variant.axes)
     agreed = {name: _values(variants, name) for name in names}
     return {name: text(values[0]) for name, values in agreed.items() if len(values) == 1}
 
 
 def text(value: Any) -> str:
-    """Return how an axis's value is written; None where a kernel lacks the axis."""
+    """Return the text for an axis's value; None means that the kernel lacks the axis."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)
 
 
 def _values(variants: Sequence[Variant], axis: str) -> list[Any]:
-    """Return the values of an axis; numbers in their order, names by frequency, then by name."""
+    """Return the values of an axis: numbers in order, names by frequency, then by name."""
     found = [variant.axes.get(axis) for variant in variants]
     counts = {value: found.count(value) for value in dict.fromkeys(found)}
     if all(isinstance(value, int) and not isinstance(value, bool) for value in counts):
@@ -52,7 +53,7 @@ def _values(variants: Sequence[Variant], axis: str) -> list[Any]:
 
 
 def filters(variants: Sequence[Variant]) -> dict[str, tuple[str, ...]]:
-    """Return the values that each axis offers to a filter."""
+    """Return the values that each axis offers as a filter."""
     return {axis: tuple(map(text, _values(variants, axis))) for axis in axes(variants)}
 
 
@@ -65,13 +66,14 @@ WHATS = {
     "abi": "calling convention",
     "wipe": "wipe",
 }
-"""Kinds of theorem in the order of the table, with their names; others follow as they are called.
+"""Kinds of theorem in the order of the table, with their names; other kinds follow under their own
+names.
 """
 
 
 @dataclass(frozen=True)
 class ProofRow:
-    """Kernels for which one kind of theorem is proved, by column of the table of proofs."""
+    """Kernels with one proved kind of theorem, by column of the table of proofs."""
 
     what: str
     kernels: Mapping[tuple[str, str], int]
@@ -88,7 +90,9 @@ class ProofTable:
     rows: tuple[ProofRow, ...]
     kernels: int
     theorems: int
-    """As many as README counts: an execution and an induction of one kind are one theorem."""
+    """Number of theorems as in README: an execution and an induction of one kind are one
+    theorem.
+    """
 
 
 def proof_table(report: Report) -> ProofTable:
@@ -125,14 +129,14 @@ def _key(theorem: Any) -> tuple[str, str]:
 
 
 def of_lengths(text: str) -> str:
-    """Return a range with its unit: bytes, or what the range names itself."""
+    """Return a range with its unit: bytes, or what the range itself names."""
     if not text:
         return "no length"
     return text if " = " in text else f"{text} bytes"
 
 
 def _lengths(texts: Iterable[str]) -> str:
-    """Return the ranges of theorems that differ from kernel to kernel, in one phrase.
+    """Return ranges that differ between kernels in one phrase.
 
     A range is of lengths in bytes, "0..287", or of something named, "m = 0..2".
     """
@@ -150,7 +154,7 @@ def _span(numbers: list[int]) -> str:
 
 
 def _power(number: int) -> str:
-    """Return 2^n − 1 for such a number where it is long, else its digits."""
+    """Return a long number of the form 2^n − 1 so, else its digits."""
     if number > 1 << 32 and (number + 1) & number == 0:
         return f"2^{number.bit_length()} − 1"
     return str(number)
@@ -160,7 +164,9 @@ def _power(number: int) -> str:
 
 
 def costs(report: Report) -> tuple[Variant, ...]:
-    """Return the kernel with the fewest instructions per block of each ISA and multiply scheme."""
+    """Return, for each ISA and multiply scheme, the kernel with the fewest instructions per
+    block.
+    """
     own = [v for v in report.variants if report.topic.compares(v.axes)]
     return tuple(
         _least([v for v in of_isa if v.axes["multiply"] == multiply], lambda v: v.total_per_block)
@@ -178,7 +184,7 @@ def _sized(variants: list[Variant]) -> list[Variant]:
 
 
 def _by_cost(variants: Sequence[Variant], axis: str) -> list[Any]:
-    """Return an axis's values, the one with the costliest best kernel first."""
+    """Return an axis's values, the one whose best kernel is costliest first."""
     best: dict[Any, Any] = {}
     for variant in variants:
         value, cost = variant.axes[axis], variant.total_per_block
@@ -191,7 +197,7 @@ def _least(variants: Sequence[Variant], cost: Callable[[Variant], Any]) -> Varia
 
 
 def bound_rows(report: Report, uarch: str) -> tuple[tuple[Variant, PortBound], ...]:
-    """Return, ISA by ISA, the compared kernel with the lowest bound on a microarchitecture."""
+    """Return, by ISA, the compared kernel with the lowest bound on a microarchitecture."""
     found: dict[str, list[tuple[Variant, PortBound]]] = {}
     for variant in report.variants:
         if not report.topic.compares(variant.axes) or variant.examined is None:
@@ -208,7 +214,7 @@ def bound_rows(report: Report, uarch: str) -> tuple[tuple[Variant, PortBound], .
 
 
 def used_ports(report: Report, uarch: str) -> tuple[tuple[str, ...], ...]:
-    """Return the ports that one of these kernels uses; those loaded alike in all, together."""
+    """Return the ports that one of these kernels uses; those with equal loads in all are joined."""
     loads = [bound.load for _, bound in bound_rows(report, uarch)]
     alike: dict[tuple[float, ...], list[str]] = {}
     for port in report.ports[uarch]:
@@ -219,7 +225,7 @@ def used_ports(report: Report, uarch: str) -> tuple[tuple[str, ...], ...]:
 
 
 def unrunnable(report: Report, uarch: str) -> dict[str, tuple[str, ...]]:
-    """Return the ISAs of which no kernel runs on a microarchitecture, with what it lacks."""
+    """Return the ISAs without a kernel that runs on a microarchitecture, with what it lacks."""
     lacks: dict[str, set[str]] = {}
     runs: set[str] = set()
     for variant in report.variants:
@@ -238,11 +244,11 @@ def unrunnable(report: Report, uarch: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the plot of speed."""
+    """A line in the plot of speed."""
 
     label: str
     names: tuple[str, ...]
-    """The subjects behind it."""
+    """The subjects in it."""
     kind: str
     timings: tuple[Timing, ...]
 
@@ -250,9 +256,9 @@ class Line:
 def lines(speed: Speed) -> tuple[Line, ...]:
     """Return the best kernel of each class of sizes, and every peer.
 
-    Best is the least geometric mean over the sizes of the class, of kernels measured at all of
-    them; one kernel may be best in two classes. Where the source holds only the best at each size,
-    that is the one line, and the best peers are the other.
+    Best means the least geometric mean over the sizes of the class, among kernels measured at all
+    of them; one kernel may be best in two classes. If the source holds only the best at each size,
+    that is one line, and the best peers are the other.
     """
     if not speed.spread:
         return tuple(
@@ -286,11 +292,11 @@ def _winner(speed: Speed, sizes: Sequence[int]) -> str:
 
 
 def tabled(report: Report) -> tuple[Speed, ...]:
-    """Return the measurements that the table of variants shows: those of all kernels."""
+    """Return the measurements for the table of variants: those of all kernels."""
     return tuple(speed for speed in report.speeds if speed.spread)
 
 
 def shown_sizes(speed: Speed) -> tuple[int, ...]:
-    """Return the sizes that the table of variants shows."""
+    """Return the sizes in the table of variants."""
     measured = {timing.size for timing in speed.timings if timing.kind == "kernel"}
     return tuple(size for size in SHOWN_SIZES if size in measured) or tuple(sorted(measured)[-1:])

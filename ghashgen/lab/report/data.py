@@ -1,4 +1,4 @@
-"""The values that the report shows, and nothing about how they look."""
+"""The values that the report shows, independent of their presentation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ghashgen.lab.report.topics import Topic
 
 @dataclass(frozen=True)
 class Theorem:
-    """One theorem about one function of one kernel, as PROOFS.json has it."""
+    """One theorem about one function of one kernel, as in PROOFS.json."""
 
     operation: str
     what: str
@@ -21,37 +21,37 @@ class Theorem:
 
 @dataclass(frozen=True)
 class PortBound:
-    """The port model's lower bound on a group loop: a model, no measurement."""
+    """The port model's lower bound on a group loop: a model, not a measurement."""
 
     per_block: float
-    """Cycles a block of 16 bytes: the larger of the ports' and the front end's."""
+    """Cycles per 16-byte block: the larger of the ports' and the front end's."""
     limit: str
     """What sets it: the ports together, as "p0 p5", or "front end"."""
     load: Mapping[str, float]
     """Each port's cycles per block, uops spread as evenly as their ports allow."""
     front_end: float
-    """Cycles a block to issue the loop."""
+    """Cycles per block to issue the loop."""
     no_data: tuple[str, ...]
-    """Forms of instructions that the table knows nothing about and that the bound leaves out."""
+    """Forms of instructions without data in the table, which the bound leaves out."""
 
     @property
     def per_byte(self) -> float:
-        """Cycles a byte."""
+        """Cycles per byte."""
         return self.per_block / BLOCK_BYTES
 
 
 @dataclass(frozen=True)
 class Examined:
-    """What the assembled object says of a kernel."""
+    """What an assembled object tells about a kernel."""
 
     text_sha256: str
-    """SHA-256 of the code, as MANIFEST.json has it: what a measurement names."""
+    """SHA-256 of the code, as in MANIFEST.json; measurements refer to it."""
     image_sha256: str
-    """The hash that a proof names."""
+    """The hash that proofs refer to."""
     bounds: Mapping[str, PortBound]
-    """By microarchitecture; absent where the CPU lacks an instruction."""
+    """By microarchitecture; absent if the CPU lacks an instruction."""
     lacks: Mapping[str, tuple[str, ...]]
-    """CPUID features that a microarchitecture lacks for the group loop; absent if none."""
+    """CPUID features for the group loop that a microarchitecture lacks; absent if none."""
 
 
 @dataclass(frozen=True)
@@ -61,39 +61,40 @@ class Variant:
     name: str
     axes: Mapping[str, Any]
     file: str
-    """Below the output folder."""
+    """Path below the output folder."""
     features: tuple[str, ...]
     blocks: int
     table_bytes: int
     code_bytes: int
     instructions: int
-    """Of the group loop."""
+    """Instructions of the group loop."""
     classes: Mapping[str, int]
-    """Of the group loop, by class."""
+    """Instructions of the group loop by class."""
     theorems: tuple[Theorem, ...]
-    """Proved of these bytes; empty if there is no proof, or only one of other bytes."""
+    """Theorems about these bytes; empty if there is no proof, or only of other bytes."""
     proof: str
-    """proved, of these very bytes; recorded, but there is no assembler to compare the bytes; stale:
-    proved of other bytes; refuted; missing: not in PROOFS.json."""
+    """proved: about these very bytes; recorded: there is no assembler to compare the bytes; stale:
+    about other bytes; refuted; missing: not in PROOFS.json.
+    """
     examined: Examined | None
-    """None where nothing could be assembled."""
+    """None if nothing could be assembled."""
 
     @property
     def per_block(self) -> Mapping[str, Fraction]:
-        """Instructions a block by class."""
+        """Instructions per block by class."""
         return {cls: Fraction(count, self.blocks) for cls, count in self.classes.items()}
 
     @property
     def total_per_block(self) -> Fraction:
-        """Instructions a block."""
+        """Instructions per block."""
         return Fraction(self.instructions, self.blocks)
 
 
 @dataclass(frozen=True)
 class Timing:
-    """One subject at one size; cycles of a byte, low and high the quartiles where they are known.
+    """One subject at one size: cycles per byte, with low and high quartiles if known.
 
-    `samples` is 0 where the source does not tell.
+    `samples` is 0 if the source does not say.
     """
 
     name: str
@@ -104,14 +105,16 @@ class Timing:
     high: float | None
     samples: int
     digest: str
-    """SHA-256 of the kernel's code; empty for others, and where the source does not tell."""
+    """SHA-256 of the kernel's code; empty for others, and if the source does not say."""
     level: int = 0
-    """The generation of its code: a place in `records.levels.LEVELS`."""
+    """The generation of its code: an index of `records.levels.LEVELS`."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Another way to call: by size the best kernel, and the best peer's time by the kernel's."""
+    """Another way to call: by size, the best kernel, and the best peer's time divided by the
+    kernel's.
+    """
 
     title: str
     rows: tuple[tuple[int, str, str, str, str], ...]
@@ -123,20 +126,20 @@ class Speed:
     """One measurement of throughput, on one CPU."""
 
     slug: str
-    """Names the CPU in ids and files."""
+    """The CPU's name in ids and files."""
     title: str
-    """The CPU's core, as a reader knows it."""
+    """The CPU's core, by its common name."""
     source: str
-    """The file that it was read from, and which part."""
+    """The file, and the part of it, that it was read from."""
     machine: str
     method: str
     timings: tuple[Timing, ...]
     missing: Mapping[str, str]
     """What was not measured, and why."""
     key: int = 0
-    """Bits of AES's key in AES-GCM."""
+    """AES key size in bits for AES-GCM."""
     others: tuple["Way", ...] = ()
-    """Other ways to call that were measured, where the source tells."""
+    """Other measured ways to call, if the source has them."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -159,12 +162,12 @@ class Speed:
 
     @property
     def spread(self) -> bool:
-        """Whether every figure has its quartiles: a whole record, no summary of one."""
+        """Whether every figure has its quartiles: a whole record, not a summary."""
         return all(timing.low is not None for timing in self.timings)
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The levels of the kernels measured, the widest first."""
+        """The levels of the measured kernels, the widest first."""
         return tuple(sorted({t.level for t in self.timings if t.kind == "kernel"}, reverse=True))
 
     def names(self, kind: str) -> tuple[str, ...]:
@@ -177,11 +180,11 @@ class Report:
     """Everything on the page."""
 
     topic: Topic
-    """What it is about."""
+    """Its subject."""
     generator: str
     assemblers: tuple[str, ...]
     folder: str
-    """The folder of kernels, as the page names it."""
+    """The folder of kernels, by its name on the page."""
     variants: tuple[Variant, ...]
     uarches: Mapping[str, str]
     """Titles of the modelled microarchitectures, by name."""
@@ -190,7 +193,7 @@ class Report:
     speeds: tuple[Speed, ...]
     """One for each CPU, in the order of their slugs."""
     notes: tuple[str, ...]
-    """What is missing or stale, and the command that mends it: one sentence each."""
+    """What is missing or stale, and the command that corrects it: one sentence each."""
 
     def variant(self, name: str) -> Variant | None:
         """Return a kernel by name."""

@@ -1,9 +1,9 @@
-"""Where a line of the plot falls: a longer call that takes less time than a shorter one, in words.
+"""Describes where a line of the plot falls: a longer call takes less time than a shorter one.
 
-A line that stays low behind its fall belongs to code that is meant for such lengths. One that rises
-again was slowed at the lengths around. Legacy SSE code is, after a call that left the upper halves
-of vector registers in use, as some peers with wide registers do; docs/report.md says how that was
-seen.
+If the line stays low after the fall, the code is meant for such lengths. If it rises again, it was
+slowed at the lengths around. This happens to legacy SSE code after a call that left the upper
+halves of vector registers in use, as some peers with wide registers do; docs/report.md says how
+this was seen.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from ghashgen.records.levels import LEVELS
 _SSE = LEVELS.index("SSE")
 
 _MUCH = 0.75
-"""A call falls, and a line has risen again, by this part."""
+"""A call falls, and a line has risen again, by this fraction."""
 
 
 def falls(found: Iterable[Line]) -> list[str]:

@@ -23,7 +23,9 @@ from ghashgen.support.toolchain import find_assembler
 from ghashgen.support.wording import counted
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
-"""Opens a bar: what is done, how many items; yields what to call after each."""
+"""Opens a progress bar, given its title and number of items; yields the function to call after each
+item.
+"""
 
 
 def _silent(what: str, total: int) -> AbstractContextManager[Callable[[object], None]]:
@@ -32,23 +34,23 @@ def _silent(what: str, total: int) -> AbstractContextManager[Callable[[object], 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the data lie."""
+    """Where the data are."""
 
     root: Path
-    """What paths are shown relative to."""
+    """Paths are shown relative to this."""
     kernels: Path
     """A folder with MANIFEST.json, and PROOFS.json if there are proofs."""
     objects: Path
-    """Where assembled objects are kept."""
+    """The folder of assembled objects."""
     bench: tuple[Path, ...]
-    """Measurements, one for each CPU; mostly the records."""
+    """Measurements, one for each CPU; usually the records."""
     session: int | None = None
-    """Which session of a store; the last by default."""
+    """The session of a store; the last by default."""
     topic: Topic = HASH
 
 
 def shown(path: Path, root: Path) -> str:
-    """Return how the page names a path: below the project where it lies there, else its name."""
+    """Return a path as shown on the page: relative if below the project, else its name."""
     resolved = path.resolve()
     return (
         resolved.relative_to(root.resolve()).as_posix()
@@ -97,7 +99,7 @@ def gather(sources: Sources, progress: Progress = _silent) -> Report:
 
 
 def kernel_of(entry: manifest.Entry) -> Point:
-    """Return the kernel that an entry of a manifest describes.
+    """Return the kernel of a manifest entry.
 
     Raises:
         GhashgenError: its functions are not named after it, as with --prefix.
@@ -113,7 +115,7 @@ def kernel_of(entry: manifest.Entry) -> Point:
 def _examined(
     entries: list[manifest.Entry], sources: Sources, progress: Progress
 ) -> tuple[Mapping[str, Examined], str]:
-    """Return what the objects say by kernel, or why there are none."""
+    """Return what the objects tell by kernel, or why there are none."""
     try:
         find_assembler(target().syntax.assembler)
     except GhashgenError as refusal:
@@ -132,7 +134,7 @@ def _proofs_beside(
     """Return the verdicts for a folder of kernels by kernel, and why there are none."""
     if (kernels / PROOFS).exists() or in_clone():
         return _proofs(kernels / PROOFS)
-    # A wheel carries the catalogue's: of use where they are compared with the bytes, only there.
+    # A wheel contains the catalogue's proofs; they are only of use if compared with the bytes.
     found, why = _proofs(project_root() / GENERATED / PROOFS)
     return {name: verdict for name, verdict in found.items() if name in examined}, why
 
@@ -226,7 +228,7 @@ def _proof_notes(variants: tuple[Variant, ...]) -> Iterable[str]:
 
 
 def _some(names: Iterable[str], most: int = 3) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of the others."""
     ordered = sorted(names)
     rest = len(ordered) - most
     return ", ".join(ordered[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""The page: the report's data as text for the template, and the folder that it is written to."""
+"""The page: the report's data as text for the template, and writing its folder."""
 
 import base64
 import hashlib
@@ -38,7 +38,7 @@ from ghashgen.support.paths import project_root
 from ghashgen.support.wording import counted
 
 PLOTS = ("instructions", "ports")
-"""PNG files beside those of speed, without suffix; one without data is not written."""
+"""PNG files besides those of speed, without suffix; one without data is not written."""
 
 SECTIONS = (
     ("take", "Which kernel"),
@@ -53,13 +53,13 @@ SECTIONS = (
 
 @dataclass(frozen=True)
 class Links:
-    """Where the page lies, and what it links to."""
+    """Where the page is, and what it links to."""
 
     out: Path
     kernels: Path
     root: Path
     pages: tuple[Topic, ...] = ()
-    """What is written beside it, itself among them."""
+    """The pages written together, including this one."""
 
     def to(self, path: Path) -> str:
         """Return the link from the page to a path."""
@@ -85,7 +85,7 @@ def _environment() -> jinja2.Environment:
 
 
 def policy(script: str) -> str:
-    """Return the content security policy: nothing from anywhere, and this one script."""
+    """Return the content security policy: nothing from anywhere, except this one script."""
     digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
@@ -94,7 +94,7 @@ def policy(script: str) -> str:
 
 
 def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
-    """Return the page's HTML; `drawn` as `plots` gives it."""
+    """Return the page's HTML; `drawn` comes from `plots`."""
     folder = project_root() / "templates" / "report"
     script = (folder / "page.js").read_text(encoding="utf-8")
     style = (folder / "style.css").read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def page(report: Report, drawn: Mapping[str, Plot], links: Links) -> str:
 
 
 def _figures(report: Report) -> list[dict[str, str]]:
-    """Return the headline's figures."""
+    """Return the figures in the headline."""
     proofs = proof_table(report)
     out = [
         {
@@ -166,7 +166,7 @@ def _figures(report: Report) -> list[dict[str, str]]:
 
 
 def _article(title: str) -> str:
-    """Return a title with the article that it is spoken with."""
+    """Return a title with its article, as pronounced."""
     return f"{'an' if title[0] in 'AEIOU' else 'a'} {title}"
 
 
@@ -280,7 +280,7 @@ def write(report: Report, links: Links) -> tuple[Path, ...]:
     Raises:
         GhashgenError: the folder cannot be written; nothing has changed then.
     """
-    # Before anything that takes time.
+    # Checked before anything that takes time.
     make_folder(links.out, "choose another --out")
     drawn = plots(report)
     prefix = report.topic.prefix

@@ -1,8 +1,8 @@
-"""Plots: one figure becomes a PNG and, in two widths, an SVG that takes the page's colours.
+"""Plots: one figure becomes a PNG and, in two widths, an SVG with the page's colours.
 
-Colours are those of the light scheme; in the SVG each becomes a CSS variable (`PALETTE`), so that
-one drawing serves both schemes. The palette is told apart by colour-blind readers (after Okabe and
-Ito, https://jfly.uni-koeln.de/color/), and no plot speaks by colour alone. Same data, same bytes.
+Colours are those of the light scheme. In the SVG each becomes a CSS variable (`PALETTE`), so that
+one drawing serves both schemes. Colour-blind readers can distinguish the palette (after Okabe and
+Ito, https://jfly.uni-koeln.de/color/), and no plot relies on colour alone. Same data, same bytes.
 """
 
 import io
@@ -38,7 +38,7 @@ PALETTE: Mapping[str, str] = {
 """Colours by the name of their CSS variable; style.css has the dark ones."""
 
 SPEED = "speed"
-"""What the names of plots of speed begin with; the CPU's slug follows."""
+"""Beginning of the names of speed plots, before the CPU's slug."""
 
 OURS = "blue"
 PEERS = ("vermilion", "green", "purple", "olive", "grey")
@@ -48,14 +48,14 @@ CLASS_COLOURS = dict(
 )
 
 WIDTHS = {"wide": 8.5, "narrow": 3.6}
-"""Inches; a page shows one of them."""
+"""Widths in inches; a page shows one of them."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing: the PNG and the SVG elements by width; no SVG where the page has a table."""
+    """A drawing: the PNG, and the SVG elements by width; no SVG if the page has a table instead."""
 
     name: str
     png: bytes
@@ -68,7 +68,7 @@ def speed_plot(speed: Speed) -> str:
 
 
 def plots(report: Report) -> dict[str, Plot]:
-    """Return every plot for which there are data, by name."""
+    """Return every plot with data, by name."""
     drawn = {}
     for speed in report.speeds:
         if speed.timings:
@@ -127,11 +127,11 @@ def _plot(
 
 
 def _laid_out(figure: "Figure") -> "Figure":
-    """Return a figure whose layout is settled: else it is made twice for every file."""
+    """Return a figure with its layout fixed; otherwise every file would compute it twice."""
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
-        # With an engine, even one that does nothing, each file draws the figure twice.
+        # With an engine, even an idle one, each file draws the figure twice.
         figure.set_layout_engine(None)
     return figure
 
@@ -139,8 +139,8 @@ def _laid_out(figure: "Figure") -> "Figure":
 def inline(svg: str, name: str) -> str:
     """Return matplotlib's SVG as an element of a page.
 
-    Its ids get a prefix of their own, its colours become CSS variables, its size is left to the
-    page, and the prologue with its metadata goes.
+    Its ids get a unique prefix, its colours become CSS variables, its size is left to the page, and
+    the prologue with its metadata is removed.
     """
     text = svg[svg.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
@@ -189,7 +189,7 @@ def _speed(found: Sequence[Line], width: str) -> "Figure":
     if wide:
         _labels(axes, ends, max(t.size for line in found for t in line.timings))
     else:
-        # Beside the lines, labels would leave a phone no room for the plot.
+        # Labels beside the lines would leave no room for the plot on a phone.
         figure.legend(
             axes.lines, [line.label for line in found], loc="outside lower left", ncols=1,
             frameon=False, fontsize=7.5, handlelength=2.6, borderpad=0, labelspacing=0.35,
@@ -201,7 +201,7 @@ def _speed_axes(axes: "Axes", sizes: Sequence[int], wide: bool) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     shown = [size for size in sizes if size.bit_count() == 1]
-    # Every other power of two, of a narrow plot every fourth: more labels would touch.
+    # Every other power of two, in a narrow plot every fourth: more labels would touch.
     step = 2 if wide else 4
     shown = [s for s in shown if s.bit_length() % step == 1] or shown
     axes.set_xticks(shown, [size_name(size) for size in shown])
@@ -219,7 +219,7 @@ def _speed_axes(axes: "Axes", sizes: Sequence[int], wide: bool) -> None:
 
 
 def _labels(axes: "Axes", ends: list[Any], at: float) -> None:
-    """Write each line's label beside its end, moved apart where they would touch."""
+    """Write each line's label beside its end, moving labels apart if they would touch."""
     from math import log2
 
     low, high = (log2(value) for value in axes.get_ylim())
@@ -236,7 +236,7 @@ def apart(places: Sequence[float], gap: float, floor: float) -> list[float]:
     """Return places at least `gap` apart and not below `floor`, in the same order of size."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     out = list(places)
-    # Clusters of touching labels, each centred on its members' own places.
+    # Clusters of touching labels, each centred on its members' places.
     clusters: list[list[int]] = []
     for index in order:
         clusters.append([index])
@@ -274,7 +274,7 @@ def _instructions(report: Report, width: str) -> "Figure":
     wide = width == "wide"
     chosen = costs(report)
     isas = list(dict.fromkeys(variant.axes["isa"] for variant in chosen))
-    # A row a bar, and room for a heading above each instruction set.
+    # One row for each bar, and room for a heading above each instruction set.
     rows = [i + 0.9 * isas.index(variant.axes["isa"]) for i, variant in enumerate(chosen)]
     figure, axes = _figure(width, 0.6 + 0.245 * (rows[-1] + 2))
     longest = max(float(variant.total_per_block) for variant in chosen)

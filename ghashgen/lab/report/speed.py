@@ -20,7 +20,7 @@ from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
 
 HERE = "measured"
-"""The slug of a measurement that is no record."""
+"""The slug of a measurement that is not a record."""
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -28,12 +28,12 @@ _SQLITE = b"SQLite format 3\0"
 def read_speeds(
     path: Path, shown: str, session: int | None = None, topic: Topic = HASH
 ) -> tuple[Speed, ...]:
-    """Return the measurements in a file that a page is about, one for each size of key.
+    """Return the measurements in a file for a page, one for each key size.
 
-    `shown` is how the page names the file; `session` chooses one of a store, the last by default.
+    `shown` is the file's name on the page; `session` selects one of a store, by default the last.
 
     Raises:
-        GhashgenError: the file is unreadable, is none of the three, or has no such session.
+        GhashgenError: the file is unreadable, is none of the three kinds, or has no such session.
     """
     try:
         with path.open("rb") as file:
@@ -42,7 +42,7 @@ def read_speeds(
             which = "" if session is None else f", number {session}"
             return _of_results(load(path, session), f"{shown}{which}", topic)
         if session is not None:
-            raise GhashgenError(f"{path} is no store of sessions", "leave out --session")
+            raise GhashgenError(f"{path} is not a store of sessions", "leave out --session")
     except OSError as error:
         raise GhashgenError(f"{path}: {error.strerror}", "run ghashgen bench") from None
     if _ANY.read(path).cells is UNSET:
@@ -52,11 +52,11 @@ def read_speeds(
 
 class _Any(Struct, frozen=True):
     cells: list[Any] | UnsetType = UNSET
-    """What `ghashgen bench --json` prints has them, a record has none."""
+    """In the output of `ghashgen bench --json`; a record has none."""
 
 
 class _Cell(Struct, frozen=True):
-    """A row of `lab.bench.export`, as far as the report shows it."""
+    """The part of a row of `lab.bench.export` that the report shows."""
 
     name: str
     kind: str
@@ -112,7 +112,7 @@ def _of_results(results: Results, shown: str, topic: Topic, slug: str = HERE) ->
     runs = max((len(cell.runs) for cell in results.cells), default=0)
     found = Speed(
         slug=slug,
-        title=title_of(results.machine.cpu),
+        title=title_of(results.machine.cpu, results.machine.features),
         source=shown,
         machine=_machine(results.machine.cpu, results.machine.clock_ghz),
         method=_method(runs, results.machine.git, topic),
@@ -126,7 +126,7 @@ def _of_results(results: Results, shown: str, topic: Topic, slug: str = HERE) ->
 
 
 def _others(results: Results, topic: Topic, key: int) -> tuple[Way, ...]:
-    """Return the other ways of a topic that were measured with this size of key."""
+    """Return the other ways of a topic that were measured with this key size."""
     ways = []
     for mode, title in topic.others:
         sizes = [size for found, size in results.rows() if found == mode]
@@ -141,7 +141,7 @@ def _others(results: Results, topic: Topic, key: int) -> tuple[Way, ...]:
 
 
 def _by_key(found: Speed, timings: Mapping[int, Iterable[Timing]]) -> tuple[Speed, ...]:
-    """Return a measurement as one for each size of key, none where it has no such cell."""
+    """Return a measurement split by key size; none without such a cell."""
     return tuple(
         replace(
             found,

@@ -1,4 +1,4 @@
-"""What a page says of speed: the values of a measurement as text."""
+"""A page's text about speed: the values of a measurement in words."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from ghashgen.records.levels import LEVELS
 
 
 def taken(speed: Speed, report: Report) -> dict[str, Any]:
-    """Return the first screen's rows of a CPU: of each size the kernel to take."""
+    """Return a CPU's rows on the first screen: for each size, the kernel to take."""
     isas = {variant.name: str(variant.axes["isa"]) for variant in report.variants}
     sizes = [size for size in TAKEN_SIZES if speed.best("kernel", size)] or speed.sizes[-1:]
     rows = []
     for size in sizes:
         kernel = speed.best("kernel", size)
-        # A run of narrow kernels alone is held against narrow peers.
+        # A run with only narrow kernels is compared with narrow peers.
         peer = speed.best("peer", size, max(speed.levels, default=0))
         if kernel is not None:
             rows.append(
@@ -36,7 +36,7 @@ def taken(speed: Speed, report: Report) -> dict[str, Any]:
 
 
 def _cycles(timing: Timing) -> str:
-    """Return cycles of a call up to 256 bytes, per byte above."""
+    """Return cycles per call up to 256 bytes, per byte above."""
     if timing.size <= CYCLES_UP_TO:
         return f"{timing.per_byte * timing.size:.1f}"
     return f"{timing.per_byte:.3f}/B"
@@ -97,7 +97,7 @@ def _at(timings: tuple[Timing, ...], size: int) -> str:
 
 
 def _best_row(speed: Speed, level: int, size: int) -> dict[str, Any]:
-    """Return the best kernel of a level of vector code beside the best peer that is no wider."""
+    """Return the best kernel of a level of vector code beside the best peer that is not wider."""
     kernel, peer = speed.best("kernel", size, level), speed.best("peer", size, level)
     return {
         "level": LEVELS[level],

@@ -1,4 +1,4 @@
-"""What a page of the report is about: one family, and the words that are its own."""
+"""The subject of a report page: one family, with its own wording."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ class Topic:
     page: str
     """The file."""
     prefix: str
-    """What the names of its plots begin with."""
+    """Beginning of the names of its plots."""
     title: str
-    """Whose kernels those are."""
+    """What its kernels compute."""
     mode: str
-    """How calls were measured whose figures it shows."""
+    """The mode of the calls whose figures it shows."""
     way: str
-    """That in words."""
+    """The mode in words."""
     others: tuple[tuple[str, str], ...]
-    """Other modes whose ratios it shows, each with its column's title."""
+    """Other modes whose ratios it shows, each with its column title."""
     alike: tuple[tuple[str, Any], ...]
-    """The axes, with their values, of the kernels whose instructions and bounds are compared."""
+    """Axes and values of the kernels whose instructions and bounds are compared."""
     proved: str
     """How lengths are proved."""
 
@@ -38,7 +38,7 @@ class Topic:
         return families()[self.name]
 
     def compares(self, axes: Mapping[str, Any]) -> bool:
-        """Whether a kernel of these axes is among those that are compared."""
+        """Return whether a kernel with these axes is among those compared."""
         return all(axes.get(axis, value) == value for axis, value in self.alike)
 
 

@@ -1,4 +1,4 @@
-"""The table of every kernel, as text: columns, cells, and what a filter looks at."""
+"""The table of every kernel, as text: columns, cells, and what filters look at."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ NONE = "–"
 
 @dataclass(frozen=True)
 class Column:
-    """A column; `key` names it in the page's address."""
+    """A column; `key` is its name in the page's address."""
 
     key: str
     title: str
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell; `sort` is what it is sorted by where that is not its text."""
+    """A cell; `sort` is its sort key if that is not the text."""
 
     text: str
     css: str = ""
@@ -43,7 +43,7 @@ class Row:
     axes: str
     """JSON: text by axis."""
     text: str
-    """Lower case: what free text is looked for in."""
+    """Lower-case text for the search field."""
     cells: tuple[Cell, ...]
 
 
@@ -53,7 +53,7 @@ def _is_number(report: Report, axis: str) -> bool:
 
 
 def columns(report: Report) -> tuple[Column, ...]:
-    """Return the columns; those of the axes are whatever the kernels differ in."""
+    """Return the columns; the axes among them are those on which the kernels differ."""
     bounds = report.uarches if any(variant.examined for variant in report.variants) else ()
     return (
         Column("name", "kernel", number=False),
@@ -73,9 +73,9 @@ def columns(report: Report) -> tuple[Column, ...]:
 
 
 def rows(report: Report, folder: Path, link: Callable[[Path], str]) -> tuple[Row, ...]:
-    """Return a row a kernel, the fastest first; `link` makes a link to a file.
+    """Return a row for each kernel, the fastest first; `link` makes a link to a file.
 
-    Fastest at the largest size shown of the first CPU; kernels not measured there follow by
+    Fastest refers to the largest size shown for the first CPU; unmeasured kernels follow by
     instructions per block.
     """
     elsewhere = measured_elsewhere(report)
@@ -120,7 +120,7 @@ def rows(report: Report, folder: Path, link: Callable[[Path], str]) -> tuple[Row
 
 
 def measured_elsewhere(report: Report) -> dict[str, frozenset[str]]:
-    """Return, by the CPU's slug, the kernels whose timings are those of other code."""
+    """Return, by the CPU's slug, the kernels whose timings belong to other code."""
     digests = {v.name: v.examined.text_sha256 for v in report.variants if v.examined}
     return {
         speed.slug: frozenset(

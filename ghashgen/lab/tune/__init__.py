@@ -1,1 +1,1 @@
-"""Finds the best kernel of each class of lengths; what a module does stands in its first line."""
+"""Finds the best kernel of each class of lengths; each module's first line says what it does."""

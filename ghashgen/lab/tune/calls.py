@@ -1,6 +1,6 @@
-"""The calls that stand for a mode of measuring, made on the emulator, by family of kernels.
+"""The emulated calls that stand for a mode of measuring, by family of kernels.
 
-A mode and a size are one result or several: all that is executed for one cell.
+A mode and a size (a cell) give one result or several: everything that is executed for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +18,12 @@ Made = Callable[[str, Sequence[Values]], Sequence[CallResult]]
 """(exported function, the values of each call) → what each did."""
 
 Calls = Callable[[Made, Point, Sequence[Cell]], list[list[CallResult]]]
-"""What the calls of each cell did; results that repeat are there as often as they are made."""
+"""The results of each cell's calls; repeated results occur as often as they are made."""
 
 SEAL, OPEN, *_ = SEAL_MODES
 
 AAD, IV = bytes(12), bytes(12)
-"""As `bench` has them before each message."""
+"""The values of `bench` for each message."""
 
 PACKETS: Mapping[int, int] = MappingProxyType({64: 7, 594: 4, 1518: 1})
 """Bytes of a message → how many of them are in a pattern of IMIX."""

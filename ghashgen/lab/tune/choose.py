@@ -1,11 +1,11 @@
 """The choice: the best kernel of each instruction set and class of lengths, for each use.
 
-In AES-GCM each size of key has a choice of its own.
+In AES-GCM each key size has its own choice.
 
-The lowest score wins; but two kernels within 5% are taken to be equally fast, since a difference of
-that size from a few runs is none. Among those that are within 5% of the best, the choice falls on a
-kernel that a smaller class has already (its table is filled by then), else on the smaller table,
-else on the smaller code, else on fewer axes away from their defaults, else on the name.
+The lowest score wins, but kernels within 5% of the best count as equally fast, because such a
+difference between a few runs means nothing. Among those, the choice prefers a kernel that a smaller
+class has already (its table is filled by then), then the smaller table, then the smaller code, then
+fewer axes away from their defaults, then the name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,12 +28,12 @@ from ghashgen.lab.tune.sweep import alike
 from ghashgen.records.core import TIE
 
 Table = Mapping[Candidate, float]
-"""A score by candidate, lower is better."""
+"""A score by candidate; lower is better."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The choice for one instruction set and class of lengths, of one use and what is given."""
+    """The choice for one instruction set and class of lengths, in one use and given."""
 
     isa: str
     use: Use
@@ -41,35 +41,37 @@ class Decision:
     basis: str
     """measured or model."""
     on: str
-    """The CPUs measured, or the microarchitecture of the model."""
+    """The measured CPUs, or the modelled microarchitecture."""
     stage: str
     """The stage whose figures decided; empty for a model."""
     winner: Candidate
     cycles: float
-    """The winner's score: core cycles per message, or those of the model."""
+    """The winner's score: core cycles per message, or the model's."""
     fastest: Candidate
-    """The candidate with the lowest score, which a tie may have cost the choice."""
+    """The candidate with the lowest score; it may lose a tie."""
     behind: float
-    """The winner's score by the lowest: 1 where the winner is the fastest, below 1.05 always."""
+    """The winner's score divided by the lowest: 1 if the winner is the fastest, always below
+    1.05.
+    """
     runner_up: Candidate | None
     """The best of the others."""
     ratio: float | None
-    """The runner-up's score by the winner's."""
+    """The runner-up's score divided by the winner's."""
     peer: str
-    """The best peer; empty where none was measured beside the winner."""
+    """The best peer; empty if none was measured beside the winner."""
     peer_ratio: float | None
-    """The peer's score by the winner's: above 1, the winner is faster."""
+    """The peer's score divided by the winner's: above 1, the winner is faster."""
     fill_at: int
     notes: tuple[str, ...] = ()
 
     @property
     def given(self) -> Value:
-        """What is no choice: what the kernel computes, or the size of its key."""
+        """The given that is no choice: the operation, or the key size."""
         return self.winner.unit.given
 
     @property
     def is_noise(self) -> bool:
-        """Whether winner and runner-up are too close to tell apart."""
+        """Whether winner and runner-up are too close to distinguish."""
         return self.ratio is not None and 1 / TIE < self.ratio < TIE
 
 
@@ -79,9 +81,9 @@ def pick(scored: Table, taken: Sequence[Candidate]) -> Candidate:
 
 
 def combined(tables: Sequence[Table]) -> Table:
-    """Return one table for several kinds of machine: the mean factor by which each best is missed.
+    """Return one table for several kinds of machine: the mean factor above each machine's best.
 
-    Only candidates that every machine has are in it; with one machine it is that machine's table.
+    It has only candidates that every machine has. With one machine it is that machine's table.
     """
     if len(tables) == 1:
         return tables[0]
@@ -102,9 +104,9 @@ def decide(
     uses: Sequence[Use],
     since: int = 0,
 ) -> list[Decision]:
-    """Return a decision for each use, size of key, instruction set and class that has figures.
+    """Return a decision for each use, key size, instruction set and class with figures.
 
-    `stages` are those to rely on, the most thorough first; the first with a figure decides.
+    `stages` are in order of preference, the most thorough first; the first with a figure decides.
     """
     figures = {
         (host, stage): store.figures(host, stage, since) for host in hosts for stage in stages
@@ -162,7 +164,7 @@ def _decision(
 
 
 def _key_bits(item: Candidate) -> int:
-    """Return the bits of a kernel's key, as records have them: 0 for GHASH."""
+    """Return a kernel's key size in bits, as in records: 0 for GHASH."""
     kernel = item.kernel
     return 8 * kernel.key_bytes if isinstance(kernel, Keyed) else 0
 
@@ -174,7 +176,7 @@ def _notes(
     winner: Candidate,
     runner_up: Candidate | None,
 ) -> list[str]:
-    """Say what weakens a comparison."""
+    """Return what weakens a comparison."""
     out = []
     if len(used) > 1:
         out.append(f"mean over {len(used)} kinds of machine; cycles and peer are the first's")
@@ -196,10 +198,11 @@ def _fill_at(
     winner: Candidate,
     taken: Sequence[Candidate],
 ) -> int:
-    """Return the bytes of messages that pay for filling the winner's table.
+    """Return the bytes of messages after which filling the winner's table pays.
 
-    Filling costs I cycles; each byte of a message of this class then saves what the kernel of the
-    smallest class, whose table is always filled, takes more. 0 where nothing is to be weighed.
+    Filling costs the cycles of init. Each byte of a message of this class then saves the difference
+    to the kernel of the smallest class, whose table is always filled. 0 if there is nothing to
+    weigh.
     """
     base = taken[0] if taken else winner
     cost = figures.get((winner.unit.code, "init", 0))
@@ -219,11 +222,11 @@ def _fill_at(
 
 
 def chosen(decisions: Sequence[Decision]) -> Chosen:
-    """Return the chosen set of instruction sets that have a decision for every class of a use.
+    """Return the chosen set, of instruction sets with a decision for every class of a use.
 
-    Uses and sizes of keys stand in the order of the decisions. Of one of them, sets follow the
-    dispatcher's convention, wider registers first; those that were measured take their places among
-    each other by what was measured, the fastest first.
+    Uses and key sizes are in the order of the decisions. Within one of them, sets follow the
+    dispatcher's convention, wider registers first; measured sets are ordered among each other by
+    speed, the fastest first.
     """
     groups: dict[tuple[str, Value], list[Decision]] = {}
     for item in decisions:
@@ -232,7 +235,7 @@ def chosen(decisions: Sequence[Decision]) -> Chosen:
 
 
 def _sets(decisions: Sequence[Decision]) -> list[Set]:
-    """Return the sets of one use and of what is given."""
+    """Return the sets of one use and given."""
     by_isa: dict[str, list[Decision]] = {}
     for item in decisions:
         by_isa.setdefault(item.isa, []).append(item)
@@ -242,7 +245,7 @@ def _sets(decisions: Sequence[Decision]) -> list[Set]:
     measured = [isa for isa in order if whole[isa][0].basis == MEASURED]
     same = len({row.on for isa in measured for row in whole[isa]}) == 1
     speed = {isa: geometric_mean([row.cycles for row in whole[isa]]) for isa in measured}
-    # A tie keeps the convention's order; only one machine's figures can be compared.
+    # A tie keeps the convention's order; only figures of one machine can be compared.
     fastest = iter(_by_speed(measured, speed) if same else measured)
     order = [next(fastest) if isa in speed else isa for isa in order]
     return [_set(isa, whole[isa]) for isa in order]

@@ -1,8 +1,8 @@
-"""What a sweep decides of each family: for which uses, by which figures, among which kernels.
+"""What a sweep decides for each family: which uses, by which figures, among which kernels.
 
-What a kernel computes or promises is not chosen by speed, and how long its messages are is not
-chosen at all: the axes for the first are fixed unless the caller asks for another value, each use
-has classes of lengths, and each value of the axis that is given has a choice of its own.
+Speed does not choose what a kernel computes or promises, and message lengths are not chosen at all.
+So the axes for the former are fixed unless the caller asks for another value, each use has classes
+of lengths, and each value of the given axis has its own choice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,16 +23,16 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
 Cell = tuple[str, int]
-"""A mode and a size in bytes: what has one figure a kernel."""
+"""A mode and a size in bytes, for which a kernel has one figure."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is decided of a family."""
+    """What is decided for a family."""
 
     contest: Contest
     uses: tuple[Use, ...]
-    """The first group of modes of each decides."""
+    """The first group of modes of each use decides."""
     fixed: Mapping[str, Value]
     """Axes with one value, unless the caller asks for others."""
     whole: Mapping[str, tuple[Value, ...]]
@@ -45,14 +45,14 @@ class Goal:
 
     @property
     def question(self) -> Question:
-        """What is asked of the family."""
+        """The family's question."""
         return questions()[self.family]
 
     def only(self, names: Iterable[str]) -> tuple[Use, ...]:
-        """Return the uses of these names, all of them without a name.
+        """Return the uses with these names; all of them without a name.
 
         Raises:
-            GhashgenError: a name is that of no use which is decided here.
+            GhashgenError: a name is not a use that is decided here.
         """
         known = {use.name: use for use in self.uses}
         for name in names:
@@ -63,7 +63,7 @@ class Goal:
 
 
 def cells_of(uses: Iterable[Use]) -> tuple[Cell, ...]:
-    """Return what must be measured to decide these uses, each once."""
+    """Return what must be measured to decide these uses, each cell once."""
     return tuple(
         dict.fromkeys(
             (mode, size)
@@ -76,20 +76,20 @@ def cells_of(uses: Iterable[Use]) -> tuple[Cell, ...]:
 
 
 def modes_of(uses: Iterable[Use]) -> tuple[str, ...]:
-    """Return the modes to measure: what filling a table costs too, where that is weighed."""
+    """Return the modes to measure, including key set-up where its cost is weighed."""
     uses = tuple(uses)
     modes = dict.fromkeys(mode for mode, _ in cells_of(uses))
     return (*modes, *(("init",) if any(use.fills for use in uses) else ()))
 
 
 def sizes_to_measure(uses: Iterable[Use]) -> tuple[int, ...]:
-    """Return the sizes for the modes that have a choice of them; one at least."""
+    """Return the sizes, at least one, for the modes that have a choice of sizes."""
     found = {size: None for mode, size in cells_of(uses) if mode not in FIXED_SIZES}
     return tuple(found) or (BLOCK_BYTES,)
 
 
 def quick(uses: Iterable[Use]) -> tuple[Use, ...]:
-    """Return uses with the sizes of `bench --quick` alone; a class that has none keeps its own."""
+    """Return uses with only the sizes of `bench --quick`; a class without any keeps its own."""
     return tuple(replace(use, classes=tuple(map(_few, use.classes))) for use in uses)
 
 
@@ -99,7 +99,7 @@ def _few(item: SizeClass) -> SizeClass:
 
 
 def served(kernel: Point, uses: Iterable[Use]) -> tuple[Use, ...]:
-    """Return the uses for which a kernel has the functions."""
+    """Return the uses whose functions a kernel has."""
     exported = functions_of(kernel).keys()
     return tuple(use for use in uses if use.exports <= exported)
 

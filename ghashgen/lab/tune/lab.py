@@ -1,9 +1,9 @@
-"""A lab: the same sweep over machines of different CPUs, through Dask distributed.
+"""A lab: the same sweep over machines with different CPUs, through Dask distributed.
 
-A worker is tagged by what it says it is: CPU and CPU features. A batch goes to a worker of the kind
-of machine that it is for, one batch at a time; two workers of one machine take turns by a lock of
-that machine. When a worker is lost its batch goes to another of the same kind. Results come back
-here, and only here is a store written.
+A worker reports its CPU and CPU features. A batch goes to a worker of the right kind, one batch at
+a time; two workers on one machine take turns through a lock on that machine. If a worker is lost,
+its batch goes to another of the same kind. Results come back here, and only this process writes a
+store.
 """
 
 import logging
@@ -24,7 +24,7 @@ ATTEMPTS = 3
 """Workers that a batch may lose before it is given up."""
 
 _TICK = 0.2
-"""Seconds between two looks at which workers there are."""
+"""Seconds between two looks at the list of workers."""
 
 
 @dataclass
@@ -35,9 +35,9 @@ class Lab:
     measure: Measure = measure
     describe: Callable[[], Host] = describe
     patience: float = 30.0
-    """Seconds to wait for a worker: the first at all, or the next of a kind that was lost."""
+    """Seconds to wait for a worker: the first one, or a replacement of a lost kind."""
     refused: dict[str, str] = field(default_factory=dict)
-    """Why a worker is not used, by address."""
+    """By address: why a worker is not used."""
     _known: dict[str, Host] = field(default_factory=dict)
 
     def hosts(self) -> tuple[Host, ...]:
@@ -58,7 +58,7 @@ class Lab:
         return tuple(sorted(set(self._known.values()), key=lambda h: (h.cpu, h.features)))
 
     def tags(self) -> dict[str, Host]:
-        """Return what each worker is, by address."""
+        """Return the kind of each worker, by address."""
         return dict(self._workers())
 
     def run(self, tasks: Sequence[Task]) -> Generator[Outcome, None, None]:
@@ -93,7 +93,7 @@ class Lab:
     def _hand_out(
         self, workers: dict[str, Host], waiting: deque[Task], running: dict[Any, tuple[Task, str]]
     ) -> None:
-        """Give every idle worker the first batch that is for its kind."""
+        """Give every idle worker the first batch for its kind."""
         busy = {address for _, address in running.values()}
         for address, host in workers.items():
             task = next((t for t in waiting if t.host == host), None)
@@ -103,7 +103,8 @@ class Lab:
             running[self._submit(address, self.measure, task.batch)] = (task, address)
 
     def _submit(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        # Pure would let Dask hand back an earlier result, and others would let it move the task.
+        # With `pure`, Dask might return an earlier result; the other options keep the task on its
+        # worker.
         return self.client.submit(
             function, *arguments, workers=[address], allow_other_workers=False, pure=False
         )
@@ -127,7 +128,7 @@ class Lab:
         return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def _workers(self) -> dict[str, Host]:
-        """Return what each worker is, asking those that are new."""
+        """Return the kind of each worker, asking new ones."""
         here = self._addresses()
         self._known = {a: host for a, host in self._known.items() if a in here}
         new = [a for a in here if a not in self._known and a not in self.refused]
@@ -143,7 +144,7 @@ class Lab:
         return self._known
 
     def _answer(self, address: str, future: Any) -> Host | None:
-        """Return what a worker says it is; None if it was lost meanwhile."""
+        """Return what a worker reports, or None if it was lost meanwhile."""
         end = time.monotonic() + self.patience
         while not future.done() and time.monotonic() < end and address in self._addresses():
             time.sleep(_TICK / 4)
@@ -157,7 +158,7 @@ class Lab:
 
 
 def _outcome(task: Task, address: str, future: Any) -> Outcome | None:
-    """Return a future's outcome; None where the worker was lost over it.
+    """Return a future's outcome; None if the worker was lost during it.
 
     Raises:
         GhashgenError: a kernel is wrong, or cannot be measured there at all.
@@ -181,12 +182,12 @@ def lab(scheduler: str = "", workers: int = 1) -> Iterator[Lab]:
     """Connect to a scheduler, or start one with `workers` processes on this machine.
 
     Raises:
-        GhashgenError: nobody answers at that address, or the extra `lab` is not installed.
+        GhashgenError: nothing answers at that address, or the extra `lab` is not installed.
     """
     require("lab")
     import distributed
 
-    # They have no types that a checker could see.
+    # They have no type information.
     Client: Any = distributed.Client
     LocalCluster: Any = distributed.LocalCluster
     if scheduler:
@@ -214,13 +215,13 @@ def lab(scheduler: str = "", workers: int = 1) -> Iterator[Lab]:
 
 @contextmanager
 def _children_ignore_interrupts() -> Iterator[None]:
-    """Start processes to which an interrupt from the terminal is nothing: this one ends them.
+    """Start processes that ignore interrupts from the terminal, because this one ends them.
 
-    They inherit the mask, and here an interrupt that came meanwhile is raised at the end.
+    They inherit the mask. An interrupt that comes meanwhile is raised here at the end.
     """
     from multiprocessing import resource_tracker
 
-    # It unblocks the signal in the thread that first needs it: here, before the mask is set.
+    # It unblocks the signal in the thread that first needs it, so start it before the mask is set.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

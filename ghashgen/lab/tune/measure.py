@@ -1,7 +1,7 @@
-"""Measures a batch of units on the machine that this runs on, one batch at a time.
+"""Measures a batch of units on this machine, one batch at a time.
 
-A worker of a lab runs the same functions as the command line does, so they take and return plain
-values and look for nothing but the project's files, a C compiler and this CPU.
+A lab's worker runs the same functions as the command line. So they take and return plain values and
+need only the project's files, a C compiler and this CPU.
 """
 
 import fcntl
@@ -29,23 +29,23 @@ from ghashgen.support.sealed import seal_of
 
 @dataclass(frozen=True)
 class Host:
-    """A kind of machine; figures of two with the same host are comparable."""
+    """A kind of machine; figures from the same kind are comparable."""
 
     cpu: str
     """Model name, family, model, stepping."""
     features: tuple[str, ...]
     """CPU features that kernels may need, sorted."""
     method: str
-    """Hash of the program that measures: figures of different methods are kept apart."""
+    """Hash of the measuring program; figures of different programs are kept apart."""
 
     def runs(self, unit: Unit) -> bool:
-        """Whether this kind of machine has what the kernel needs."""
+        """Return whether this kind of machine has the features that the kernel needs."""
         return set(unit.needs) <= set(self.features)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """How thoroughly something is measured."""
+    """How thoroughly to measure."""
 
     name: str
     effort: Effort
@@ -54,19 +54,19 @@ class Stage:
 
     @property
     def key(self) -> str:
-        """Names the stage and its effort: results of another effort are another stage's."""
+        """The name of the stage with its effort; another effort is another stage."""
         effort = {**asdict(self.effort), "core": -1}
         return f"{self.name}-{sha256(repr((effort, self.runs)).encode())[:8]}"
 
 
 COARSE = Stage("coarse", Effort(samples=9, budget=4_000_000, patience=2.0), 1, False)
-"""Every candidate once: enough to leave out what is a tenth slower."""
+"""Every candidate once, to drop those that are a tenth slower."""
 
 FINE = Stage("fine", Effort(samples=41, budget=40_000_000, patience=6.0), 3, True)
 """The best of the coarse stage again, in turns with each other and with the peers."""
 
 FIRST_LOOK = Stage("quick", QUICK, 1, True)
-"""What `--quick` has in the place of the fine stage: the effort of `bench --quick`."""
+"""Replaces the fine stage with `--quick`: the effort of `bench --quick`."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a batch gave."""
+    """The result of a batch."""
 
     host: Host
     ghz: float
@@ -96,25 +96,25 @@ Measure = Callable[[Batch], Measured]
 
 
 def folder() -> Path:
-    """Return where the measuring program is built."""
+    """Return the folder where the measuring program is built."""
     return cache_folder() / "tune"
 
 
 @cache
 def method() -> str:
-    """Return a hash of the sources of the program that measures."""
+    """Return a hash of the measuring program's sources."""
     harness = project_root() / "harness"
     files = [*sorted((harness / "bench").glob("*.[ch]")), *sorted(harness.glob("reference*.[ch]"))]
     return sha256(b"\0".join(path.read_bytes() for path in files))[:16]
 
 
 def describe() -> Host:
-    """Return what kind of machine this is.
+    """Return the kind of this machine.
 
     Raises:
-        GhashgenError: there is no C compiler to build the program that asks the CPU.
+        GhashgenError: there is no C compiler to build the detecting program.
     """
-    # In a folder of its own, which no measurement tidies meanwhile.
+    # In a separate folder, which no measurement cleans up meanwhile.
     present = build_harness([], folder() / "harness").features()
     features = sorted(name for name, there in present.items() if there)
     return Host(cpu_model(), tuple(features), method())
@@ -122,9 +122,9 @@ def describe() -> Host:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Hold this machine: whoever measures on it meanwhile, in any process, waits for its turn.
+    """Reserve this machine: any other process that wants to measure waits for its turn.
 
-    The lock dies with the process that holds it.
+    The lock ends with the process that holds it.
     """
     path = Path(tempfile.gettempdir()) / f"ghashgen-measure-{os.getuid()}.lock"
     with path.open("a") as lock:
@@ -133,7 +133,7 @@ def alone() -> Iterator[None]:
 
 
 def measure(batch: Batch, core: int = -1) -> Measured:
-    """Measure a batch here, after a check that its kernels agree on the result.
+    """Measure a batch here, after checking that its kernels agree on the result.
 
     Raises:
         GhashgenError: a kernel gives a wrong result or faults, or the program cannot be built.
@@ -178,7 +178,7 @@ def _written(unit: Unit, objects: Path) -> HarnessKernel:
 
 
 def _tidy(place: Path) -> None:
-    """Remove what belongs to one batch; what all share stays for the next."""
+    """Remove what belongs to one batch; shared files stay for the next."""
     programs = [path for path in place.glob("bench-*") if not path.suffix]
     for path in (*place.glob("*kernel_table-*"), *programs, *map(seal_of, programs)):
         path.unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""Ranks kernels that no machine here can run by the port model: a model, never a measurement.
+"""Ranks kernels that no machine here can run, by the port model: a model, never a measurement.
 
-For each size the emulator says which instructions a call executes (`calls`), and the table of a
-microarchitecture says in how many cycles its ports and its front end can take them at best. Latency
-is not seen, so the figure is a lower bound, further from the truth the shorter the message.
+For each size the emulator lists the instructions that a call executes (`calls`), and a
+microarchitecture's table gives the least cycles for its ports and front end. Latency is ignored, so
+the figure is a lower bound, which is further off for shorter messages.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,14 +31,15 @@ from ghashgen.run.emulate.outcome import decode_run
 from ghashgen.support.errors import GhashgenError
 
 _BUDGET = 10_000_000
-"""Instructions; the longest message takes some hundred thousand."""
+"""Instruction limit; the longest message takes some hundred thousand."""
 
 _LONGEST = 65536
-"""Bytes; what a longer message executes more is the loop alone, whose share is all by then."""
+"""Bytes; a longer message only adds turns of the loop, which dominates by then."""
 
 _HOLES = 0.01
-"""Part of the instructions of the longest message that the table may know nothing about: such
-instructions are left out of the figure, which favours a kernel that has many of them."""
+"""Fraction of the longest message's instructions that may lack table data. Such instructions are
+left out of the figure, which favours kernels with many of them.
+"""
 
 Executed = list[Native]
 
@@ -46,10 +47,10 @@ Executed = list[Native]
 def executed(
     emulator: Emulator, candidate: Candidate, cells: Sequence[Cell]
 ) -> dict[Cell, Executed]:
-    """Return the instructions that are executed in each cell: a mode and a size.
+    """Return the instructions that are executed in each cell.
 
-    The order is that of straight runs, each repeated as often as it was executed: a bound by ports
-    does not depend on it.
+    They are in the order of straight runs, each repeated as often as it was executed; a port bound
+    does not depend on the order.
 
     Raises:
         GhashgenError: the emulator is missing, or the code faults in it.
@@ -90,7 +91,7 @@ def suited(names: Iterable[str], code: Iterable[Native]) -> Uarch | None:
 
 
 def modelled(use: Use) -> Use:
-    """Return a use as the model scores it: without messages that are longer than `_LONGEST`."""
+    """Return a use as the model scores it, without messages longer than `_LONGEST`."""
     return replace(
         use,
         classes=tuple(
@@ -108,11 +109,11 @@ def rank(
 ) -> tuple[list[Decision], dict[str, str]]:
     """Return the model's decisions for these candidates, and why some kernels have no rank.
 
-    `uarch` names a microarchitecture; empty takes, for each instruction set, the first table whose
-    CPU has all of it.
+    `uarch` names a microarchitecture; if empty, each instruction set uses the first table whose CPU
+    supports it completely.
 
     Raises:
-        GhashgenError: there is no such table, or no emulator.
+        GhashgenError: the table or the emulator is missing.
     """
     names = (uarch_named(uarch).name,) if uarch else tuple(uarches())
     out: list[Decision] = []
@@ -143,7 +144,7 @@ def rank(
 def _cycles(
     found: Mapping[Candidate, Mapping[Cell, Executed]], table: Uarch
 ) -> tuple[dict[Candidate, dict[Cell, float]], tuple[str, ...], dict[str, str]]:
-    """Return cycles by cell, the forms left out of them, and kernels with too many of those."""
+    """Return cycles by cell, the forms left out, and kernels with too many of those."""
     cycles: dict[Candidate, dict[Cell, float]] = {}
     left_out: set[str] = set()
     holes: dict[str, str] = {}

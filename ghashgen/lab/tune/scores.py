@@ -8,11 +8,11 @@ from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.store import Figure, Key
 
 Figures = Mapping[Key, Figure]
-"""What was measured, by code or peer's name, mode and size."""
+"""Measurements by code or peer's name, mode and size."""
 
 
 def score(figures: Figures, code: str, item: SizeClass, use: Use) -> float | None:
-    """Return a code's score in core cycles per message; None where a cell has no figure.
+    """Return a code's score in core cycles per message; None if a cell has no figure.
 
     It is the geometric mean over the modes that decide the use and the sizes of the class.
     """
@@ -37,7 +37,7 @@ def best_first(scored: Mapping[Candidate, float]) -> list[Candidate]:
 def best_peer(figures: Figures, item: SizeClass, use: Use, key: int) -> tuple[str, float] | None:
     """Return the peer with the lowest score in a class, and its score.
 
-    Of AES-GCM those with this size of key; `key` is 0 for GHASH.
+    For AES-GCM, only peers with this key size; `key` is 0 for GHASH.
     """
     peers = {
         code

@@ -1,7 +1,7 @@
-"""The kernels to compare: a choice of the catalogue, or a wider space around it.
+"""The kernels to compare: a choice from the catalogue, or a wider space around it.
 
-Both derive from a family's kernels and catalogue alone, so an axis that is added to them is
-searched. What is fixed, and what is searched whole, is in `goals`.
+Both derive only from a family's kernels and catalogue, so a new axis is searched automatically.
+`goals` says what is fixed and what is searched completely.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SPACES = ("catalogue", "wide")
 
 @dataclass(frozen=True)
 class Unit:
-    """A kernel as a machine that measures must know it: its object, and how to call it."""
+    """A kernel as a measuring machine needs it: its object, and how to call it."""
 
     kernel: Point
     needs: tuple[str, ...]
@@ -47,7 +47,7 @@ class Unit:
 
     @property
     def given(self) -> Value:
-        """What is no choice: what it computes, or the size of its key."""
+        """The given that is no choice: the operation, or the key size."""
         value: Value = getattr(self.kernel, questions()[self.kernel.family].given)
         return value
 
@@ -66,7 +66,7 @@ class Candidate:
 
     @property
     def simplicity(self) -> tuple[int, int, int, str]:
-        """Less is simpler: bytes of the table, bytes of code, axes away from default, name."""
+        """Less is simpler: table bytes, code bytes, axes away from default, name."""
         return (
             self.kernel.layout.size,
             self.code_bytes,
@@ -76,10 +76,10 @@ class Candidate:
 
 
 def space(choice: Choice, kind: str, goal: Goal) -> tuple[Point, ...]:
-    """Return the kernels of a goal's family that a choice allows in a space, in a stable order.
+    """Return a goal's kernels that a choice allows in a space, in a stable order.
 
-    "wide" adds to the catalogue every kernel that differs from one of it in one axis, by a value
-    that the catalogue has anywhere, or by any value of an axis that is searched whole.
+    "wide" adds every kernel that differs from one of the catalogue on one axis, by a value that the
+    catalogue has anywhere, or by any value of an axis that is searched completely.
 
     Raises:
         GhashgenError: no kernel is left.
@@ -109,7 +109,7 @@ def _chosen(choice: Choice, goal: Goal) -> tuple[Point, ...]:
 
 
 def neighbours(kernels: tuple[Point, ...], goal: Goal) -> Iterator[Point]:
-    """Yield the kernels that make sense and differ from one of these in one axis."""
+    """Yield the valid kernels that differ from one of these on one axis."""
     named = [kernel for kernel in kernels if not _alias(kernel)]
     kind: Any = families()[goal.family].make
     kept = {"isa", "alias", goal.question.given, *goal.fixed}
@@ -133,7 +133,7 @@ def neighbours(kernels: tuple[Point, ...], goal: Goal) -> Iterator[Point]:
 
 
 def _alias(kernel: Point) -> str:
-    """Return the name that a paper gives a kernel, where its family has such names."""
+    """Return a paper's name for a kernel, if its family has such names."""
     return str(getattr(kernel, "alias", ""))
 
 
@@ -144,7 +144,7 @@ def _with(kernel: Point, axis: str, value: Value) -> Point:
 
 
 def candidate(built: Built[Point]) -> Candidate:
-    """Return a kernel that was assembled as a candidate."""
+    """Return an assembled kernel as a candidate."""
     obj = built.obj.read_bytes()
     code = sha256(read_object(obj).code)
     unit = Unit(built.kernel, built.features, built.table_align, obj, code)
@@ -152,7 +152,7 @@ def candidate(built: Built[Point]) -> Candidate:
 
 
 def distinct(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-    """Return one candidate for each code: the simplest of those whose bytes are the same."""
+    """Return one candidate for each code: the simplest of those with the same bytes."""
     found: dict[str, Candidate] = {}
     for item in sorted(candidates, key=lambda c: c.simplicity):
         found.setdefault(item.unit.code, item)

@@ -1,8 +1,9 @@
-"""What sweeps measured, in SQLite (`build/tune.sqlite`): machine, features, sources, statistics.
+"""Measurements of sweeps, in SQLite (`build/tune.sqlite`): machine, features, sources, statistics.
 
-A measurement is one batch on one machine and is written whole or not at all. It counts for a code
-by its SHA-256, for a host and for a stage: another code of the same kernel, another CPU, a changed
-program of measurement or another effort finds nothing, and measures anew. Rows are only added.
+A measurement is one batch on one machine and is written completely or not at all. It counts for a
+code by its SHA-256, for a host and for a stage. With another code of the same kernel, another CPU,
+a changed measuring program or another effort, nothing is found and measured again. Rows are only
+added.
 """
 
 import sqlite3
@@ -19,7 +20,7 @@ from ghashgen.support.errors import GhashgenError
 SCHEMA = 2
 
 _APPLICATION = 0x67686173
-"""In the file's header: a SQLite file of something else is left alone."""
+"""In the file's header, so that another program's SQLite file is left alone."""
 
 _TABLES = """
 create table machine (
@@ -41,10 +42,10 @@ create index subject_code on subject (code);
 """
 
 _WITHOUT_KEYS = 1
-"""The schema before there was AES-GCM: all its subjects have key 0, which is GHASH."""
+"""The schema before AES-GCM: all its subjects have key 0, which is GHASH."""
 
 Key = tuple[str, str, int]
-"""Code (of a peer: its name), mode, size."""
+"""Code (for a peer its name), mode, size."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Figure:
     kind: str
     cell: Cell
     key: int = 0
-    """Bits of AES's key; 0: GHASH."""
+    """AES key size in bits; 0 for GHASH."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Store:
     path: Path
 
     def add(self, measured: Measured, stage: Stage) -> int:
-        """Add what a batch gave, and return its number."""
+        """Add a batch's result, and return its number."""
         host = measured.host
         where = (host.cpu, " ".join(host.features), host.method)
         with self._writing():
@@ -110,7 +111,7 @@ class Store:
         return int(number)
 
     def figures(self, host: Host, stage: Stage, since: int = 0) -> Mapping[Key, Figure]:
-        """Return what was measured on a kind of machine at a stage, after measurement `since`."""
+        """Return the measurements on a kind of machine at a stage, after measurement `since`."""
         runs: dict[tuple[int, str, str, int, str, str, int], list[Run]] = {}
         for number, code, kind, bits, name, mode, size, *values in self.db.execute(
             "select run.id, code, kind, key, name, mode, size, median, low, high, kept, dropped"
@@ -139,13 +140,13 @@ class Store:
 
 
 def complete(figures: Mapping[Key, Figure], code: str, cells: Iterable[tuple[str, int]]) -> bool:
-    """Whether a code has a figure in every cell: at a size in a mode."""
+    """Return whether a code has a figure in every cell (size and mode)."""
     return all((code, mode, size) in figures for mode, size in cells)
 
 
 @contextmanager
 def open_store(path: Path) -> Iterator[Store]:
-    """Open a store, or make one.
+    """Open or create a store.
 
     Raises:
         GhashgenError: the file cannot be written, is something else, or has another schema.
@@ -168,7 +169,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         (application,) = db.execute("pragma application_id").fetchone()
         (schema,) = db.execute("pragma user_version").fetchone()
         if tables and application != _APPLICATION:
-            raise GhashgenError(f"{path} is no store of ghashgen tune", "choose another --store")
+            raise GhashgenError(f"{path} is not a store of ghashgen tune", "choose another --store")
         if tables and schema == _WITHOUT_KEYS:
             db.executescript(
                 "begin exclusive; alter table subject add key integer not null default 0;"
@@ -178,7 +179,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
             raise GhashgenError(
                 f"{path} has schema {schema}, this version writes {SCHEMA}", "move it away"
             )
-        # A reader sees the state before or after a measurement, also when a writer is killed.
+        # A reader sees the state before or after a measurement, even if a writer is killed.
         db.execute("pragma journal_mode = wal")
         db.execute("pragma foreign_keys = on")
         if not tables:
@@ -187,4 +188,4 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
                 f" pragma user_version = {SCHEMA}; {_TABLES} commit;"
             )
     except sqlite3.Error as error:
-        raise GhashgenError(f"{path}: {error}", "move the file away, it is no store") from None
+        raise GhashgenError(f"{path}: {error}", "move the file away, it is not a store") from None

@@ -1,7 +1,7 @@
-"""The sweep: every candidate coarsely, then the best of each class again, in turns and with peers.
+"""The sweep: every candidate coarsely, then the best of each class again, in turns with peers.
 
-What the store already holds is not measured again, so a sweep that was interrupted goes on where it
-was. Who measures is a `Runner`: this process, or the workers of a lab.
+What the store already has is not measured again, so an interrupted sweep continues. A `Runner`
+measures: this process, or the workers of a lab.
 """
 
 import time
@@ -22,7 +22,7 @@ from ghashgen.lab.tune.store import Store, complete
 
 @dataclass(frozen=True)
 class Task:
-    """A batch, and the kind of machine that it is for."""
+    """A batch, and the kind of machine for it."""
 
     host: Host
     batch: Batch
@@ -38,14 +38,14 @@ class Outcome:
 
 
 class Runner(Protocol):
-    """Who measures."""
+    """Runs measurements."""
 
     def hosts(self) -> tuple[Host, ...]:
-        """Return the kinds of machine that there are, each once."""
+        """Return the available kinds of machine, each once."""
         ...
 
     def run(self, tasks: Sequence[Task]) -> Generator[Outcome, None, None]:
-        """Yield each task's outcome as it comes; closing the iterator gives up the rest."""
+        """Yield each task's outcome as it comes; closing the iterator cancels the rest."""
         ...
 
 
@@ -74,17 +74,19 @@ class Plan:
     coarse: Stage = COARSE
     fine: Stage = FINE
     finalists: int = 4
-    """Of each class, use, instruction set and size of key, measured again at the fine stage."""
+    """Finalists for each class, use, instruction set and key size, measured again at the fine
+    stage.
+    """
     batch: int = 12
-    """Candidates in one process of the coarse stage: what an interrupt can lose."""
+    """Candidates in one process of the coarse stage, which an interrupt can lose."""
     fresh: bool = False
-    """Measure what the store holds already."""
+    """Measure even what the store already has."""
     budget: float | None = None
-    """Seconds after which no batch is begun."""
+    """Seconds after which no new batch starts."""
 
 
 Bar = Callable[[str, int], AbstractContextManager[Callable[[object], None]]]
-"""Shows progress: takes what is done and how many items there are, yields what to call on each."""
+"""Shows progress, given a title and the number of items; yields the function to call for each."""
 
 
 def _no_bar(what: str, total: int) -> AbstractContextManager[Callable[[object], None]]:
@@ -99,7 +101,7 @@ class Swept:
     since: int
     """Measurements up to this number do not count (0 unless fresh)."""
     measured: int = 0
-    """Units that were measured now, at either stage."""
+    """Units measured now, at either stage."""
     kept: int = 0
     """Units whose figures the store had."""
     failures: list[str] = field(default_factory=list)
@@ -117,7 +119,7 @@ def sweep(
 
     Raises:
         GhashgenError: a kernel gives a wrong result, or nothing can be measured.
-        KeyboardInterrupt: the store holds the batches that were done.
+        KeyboardInterrupt: the store holds the finished batches.
     """
     deadline = None if plan.budget is None else time.monotonic() + plan.budget
     swept = Swept(runner.hosts(), store.last() if plan.fresh else 0)
@@ -138,14 +140,14 @@ def sweep(
 def _coarse(
     fitting: Sequence[Candidate], store: Store, host: Host, plan: Plan, swept: Swept
 ) -> list[list[Candidate]]:
-    """Return every candidate, in groups that one process measures."""
+    """Return every candidate, in groups for one process each."""
     return [list(fitting)]
 
 
 def _fine(
     fitting: Sequence[Candidate], store: Store, host: Host, plan: Plan, swept: Swept
 ) -> list[list[Candidate]]:
-    """Return the finalists, a group for each instruction set and size of key."""
+    """Return the finalists, in a group for each instruction set and key size."""
     figures = store.figures(host, plan.coarse, swept.since)
     groups: list[list[Candidate]] = []
     for own in alike(fitting):
@@ -159,7 +161,7 @@ def _fine(
 
 
 def alike(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Return candidates in groups among which one is chosen: of one set, with what is given."""
+    """Return candidates in groups among which one is chosen: the same set and given."""
     groups: dict[tuple[Value, str], list[Candidate]] = {}
     for item in candidates:
         groups.setdefault((item.unit.given, item.unit.isa), []).append(item)
@@ -167,7 +169,7 @@ def alike(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
 
 
 def wanted(unit: Unit, uses: Sequence[Use]) -> tuple[Cell, ...]:
-    """Return what must be measured of a unit: the cells of the uses that it can serve."""
+    """Return what must be measured for a unit: the cells of the uses that it can serve."""
     return cells_of(served(unit.kernel, uses))
 
 
@@ -230,7 +232,7 @@ def _carry_out(
 
 
 def _unquiet(outcome: Outcome, uses: Sequence[Use]) -> list[str]:
-    """Say which cells have no figure because the core was never quiet."""
+    """Return which cells have no figure because the core was never quiet."""
     measured = outcome.measured
     if measured is None:
         raise AssertionError("a failure has no cells")

@@ -25,10 +25,10 @@ LEGEND = (
 
 
 def rows(decisions: Sequence[Decision], basis: str) -> Table:
-    """Return the decisions of one basis: measured figures and a model's never share a table."""
+    """Return the decisions of one basis; measured and modelled figures never share a table."""
     found = [item for item in decisions if item.basis == basis]
     notes = numbered(found)
-    # One use of what can be given alone, as of the default family, needs no columns to say so.
+    # With only one use and one given, as in the default family, the columns would say nothing.
     said = len({(item.use.name, item.given) for item in decisions}) > 1
     made = tuple((*(_said(item) if said else ()), *_row(item, notes)) for item in found)
     title = _TITLES[basis]
@@ -57,7 +57,7 @@ def _row(item: Decision, notes: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def remarks(item: Decision) -> tuple[str, ...]:
-    """Return what a reader of a decision must know, one line each."""
+    """Return what readers must know about a decision, one line each."""
     stage = f", {item.stage} stage" if item.stage else ""
     out = [f"{item.basis} on {item.on}{stage}", *item.notes]
     if item.fastest != item.winner:
@@ -66,7 +66,7 @@ def remarks(item: Decision) -> tuple[str, ...]:
 
 
 def numbered(decisions: Sequence[Decision]) -> dict[str, int]:
-    """Return every remark once, with its number."""
+    """Return every distinct remark with its number."""
     notes: dict[str, int] = {}
     for item in decisions:
         for note in remarks(item):
@@ -75,7 +75,7 @@ def numbered(decisions: Sequence[Decision]) -> dict[str, int]:
 
 
 def as_json(item: Decision) -> dict[str, Any]:
-    """Return a decision as JSON has it."""
+    """Return a decision as JSON values."""
     return {
         "isa": item.isa,
         "use": item.use.name,

@@ -1,1 +1,1 @@
-"""Studies, one paper a file: each exports STUDY, a `lab.compare.core.Study`."""
+"""Studies, one paper in each file. Each exports STUDY, a `lab.compare.core.Study`."""

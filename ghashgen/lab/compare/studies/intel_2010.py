@@ -1,8 +1,8 @@
 """AES-GCM stitched and not (papers/intel-2010): SSE, Karatsuba, deferred recombination, H<<1.
 
-The paper stitches AES with the GHASH of the blocks before, four blocks a turn, multiplies by
-Karatsuba, adds the three products up over the group before it recombines them, and keeps H<<1 in
-its table. All of this is what a kernel here does with these schemes.
+The paper stitches AES with the GHASH of earlier blocks, four blocks in a turn. It multiplies by
+Karatsuba, sums the three products over the group before it recombines them, and keeps H<<1 in its
+table. A kernel here with these schemes does the same.
 """
 
 from dataclasses import replace

@@ -1,8 +1,8 @@
 """AES-GCM with the baseline multiplication of papers/intel-2023, with its K, and with winograd.
 
-The paper's Tables 12 and 13: whole messages encrypted, 12 bytes of AAD each, two versions of a
-library. In a group nothing differs but the multiplication and its reduction, the columns of Table
-11, at the same instruction set, size of key and number of blocks per group.
+This repeats the paper's Tables 12 and 13: whole messages encrypted, with 12 bytes of AAD each, by
+two versions of a library. The kernels of a group differ only in multiplication and reduction, the
+columns of Table 11; instruction set, key size and blocks per group are the same.
 """
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -10,7 +10,7 @@ from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
 
 SIZES = (64, 128, 256, 512, 2048, 16384)
-"""Those of Tables 12 and 13."""
+"""The sizes of Tables 12 and 13."""
 
 _SCHEMES = (
     ("baseline", "schoolbook", "clmul3"),

@@ -1,9 +1,9 @@
-"""The baseline of papers/intel-2023 against its K, and against Winograd's product on top of it.
+"""The baseline of papers/intel-2023, its K, and Winograd's product on top of K.
 
 The paper compares two versions of a library by whole AES-GCM encryption of a message with 12 bytes
-of AAD (Tables 12 and 13). Here it is the GHASH part: the same three calls per message, AAD, message
-and lengths, without AES. In a group nothing differs but the multiplication and its reduction: the
-columns of Table 11, at the same instruction set and the same number of blocks per group.
+of AAD (Tables 12 and 13). Here only the GHASH part is measured: the same three calls for each
+message (AAD, message, lengths) without AES. The kernels of a group differ only in multiplication
+and reduction, the columns of Table 11; instruction set and blocks per group are the same.
 """
 
 from ghashgen.arch.registry import isas
@@ -12,11 +12,11 @@ from ghashgen.lab.compare.core import Group, PaperRow, Study, Variant
 from ghashgen.records.core import GCM
 
 SIZES = (64, 128, 256, 512, 2048, 16384)
-"""Those of Tables 12 and 13."""
+"""The sizes of Tables 12 and 13."""
 
 
 def _group(isa: str, blocks: int) -> Group:
-    """Return baseline, K and winograd; wide ones also with lanes that are added at the end."""
+    """Return baseline, K and winograd; for wide sets also with lanes added at the end."""
     rows = [Variant("baseline", Kernel(isa, "schoolbook", "clmul3", blocks))]
     for fold in ("group", "end") if isas()[isa].lanes > 1 else ("group",):
         for multiply, name in (("k", "K"), ("winograd", "winograd")):

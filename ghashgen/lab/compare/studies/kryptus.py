@@ -42,7 +42,7 @@ def _ratios(threads: dict[int, float]) -> dict[int, float]:
 
 
 def _interleaved(subject: Kernel | str) -> tuple[Variant, ...]:
-    """Return the variants of a kernel that takes every n-th block: C has none."""
+    """Return the variants of a kernel that takes every n-th block; C has none."""
     if isinstance(subject, str):
         return ()
     return tuple(

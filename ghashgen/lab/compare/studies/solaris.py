@@ -40,7 +40,8 @@ STUDY = Study(
                 Variant("K", Kernel("sse", "k", "clmul1", 1)),
                 Variant("ours, 1 block", Kernel("sse", "winograd", "clmul1", 1)),
                 Variant("ours, 8 blocks", Kernel("sse", "winograd", "clmul1", 8)),
-                # No ymm registers: beside C that takes milliseconds, a core has put them to sleep.
+                # No ymm registers: during C code that takes milliseconds, a core puts them to
+                # sleep.
                 Variant("ours, 16, AVX", Kernel("avx", "winograd", "clmul1", 16)),
             ),
         ),

@@ -1,9 +1,9 @@
-"""AES-GCM of a TLS 1.2 record: C with tables against instructions for AES and carry-less products.
+"""AES-GCM of a TLS 1.2 record: C with tables, and instructions for AES and carry-less products.
 
-The paper states cycles a byte of AES-GCM by table lookups and by instructions (Table 2, and the
-text below it for the larger keys). The rows with instructions here are SSE, which it had, and what
-came later. A record's AAD has 13 bytes: sequence number, type, version, length (RFC 5246, section
-6.2.3.3).
+The paper states cycles per byte of AES-GCM with table lookups and with instructions (Table 2, and
+the text below it for larger keys). The rows with instructions here are SSE, which the paper had,
+and later sets. A record's AAD has 13 bytes: sequence number, type, version, length (RFC 5246,
+section 6.2.3.3).
 """
 
 from ghashgen.kernels.gcm.kernel import GcmKernel
@@ -12,7 +12,7 @@ from ghashgen.lab.compare.core import Group, Study, Variant
 
 _TABLES = {128: 29.5}
 _INSTRUCTIONS = {128: 3.9, 192: 4.2, 256: 4.5}
-"""Cycles a byte, by the bits of the key."""
+"""Cycles per byte, by key size in bits."""
 
 _OURS = (("SSE", "sse", 6), ("AVX", "avx", 6), ("VAES, 512 bits", "avx512", 24))
 
