@@ -1,4 +1,4 @@
-# One verb a noun. `make` sets everything up and does the main job; `make help` lists the verbs.
+# `make` sets everything up and does the main job; `make help` lists the targets.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,14 +9,14 @@ STAMP := $(VENV)/.installed
 DEBIAN := sh .ci/debian.sh
 
 .PHONY: all help setup nasm packages peers generate prove prove-kernels attack validate audit test check \
-  lint types bench tune compare bench-tool report docs clean
+  lint types spelling bench tune compare bench-tool report docs clean
 
 all: generate prove validate ## set up, generate, prove the identities, validate (the default)
 
-help: ## list the verbs
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | sort
 
-setup: $(STAMP) nasm ## the virtual environment, from locked dependencies, and nasm
+setup: $(STAMP) nasm ## install the locked dependencies in .venv, and nasm
 
 $(STAMP): pyproject.toml .ci/requirements.lock .ci/emulate.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -34,20 +34,20 @@ $(STAMP): pyproject.toml .ci/requirements.lock .ci/emulate.lock
 nasm: # 2.14 or later
 	@$(DEBIAN) nasm "nothing can be assembled" command -v $${GHASHGEN_NASM:-nasm}
 
-# For tests that are skipped without them.
+# Tests that need these are skipped without them.
 packages: setup peers
-	@$(DEBIAN) chromium "no test looks at the report and the site" sh -c 'test -n "$$GHASHGEN_CHROMIUM" || \
+	@$(DEBIAN) chromium "the report and the site are not tested in a browser" sh -c 'test -n "$$GHASHGEN_CHROMIUM" || \
 	  command -v chromium || command -v chromium-browser || command -v google-chrome' || true
-	@$(DEBIAN) python3-peachpy "--backend peachpy is not there, nor tested" \
+	@$(DEBIAN) python3-peachpy "--backend peachpy is neither available nor tested" \
 	  $(BIN)/python -c 'from ghashgen.output.peachpy.tool import require; require()' || true
 	@$(DEBIAN) gcc-mingw-w64-x86-64 "the dispatcher is not compiled for Windows" \
 	  command -v x86_64-w64-mingw32-gcc || true
-	@$(DEBIAN) wine64 "the dispatcher is not run on Windows' convention" sh -c \
+	@$(DEBIAN) wine64 "the dispatcher is not run with the Windows convention" sh -c \
 	  'command -v wine64 || command -v wine || test -x /usr/lib/wine/wine64' || true
-	@$(DEBIAN) llvm "no port bound is compared with LLVM's" \
+	@$(DEBIAN) llvm "port bounds are not compared with LLVM's" \
 	  $(BIN)/python -c 'from ghashgen.support.toolchain import find_llvm_mca; find_llvm_mca()' || true
-	@$(DEBIAN) binutils "no file is assembled by GNU as" command -v as || true
-	@$(DEBIAN) clang "no file is assembled by Clang, none for Mach-O" command -v clang || true
+	@$(DEBIAN) binutils "nothing is assembled by GNU as" command -v as || true
+	@$(DEBIAN) clang "nothing is assembled by Clang or for Mach-O" command -v clang || true
 	@$(DEBIAN) binutils-aarch64-linux-gnu "AArch64 is not assembled by GNU as" \
 	  sh -c 'test "$$(uname -m)" = aarch64 || command -v aarch64-linux-gnu-as' || true
 	@$(DEBIAN) "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" "AArch64 is not run" \
@@ -67,39 +67,39 @@ generate: setup ## emit the catalogue into generated/
 prove: setup ## prove the algebraic identities
 	@$(GHASHGEN) prove --identities
 
-prove-kernels: setup ## prove every kernel from its bytes, for every input; minutes
+prove-kernels: setup ## prove every kernel from its bytes, for every input (minutes)
 	@$(GHASHGEN) prove --write --no-cache
 
-attack: setup ## attack the prover and run whatever it accepts; fifty minutes
+attack: setup ## attack the prover and run whatever it accepts (fifty minutes)
 	@$(GHASHGEN) attack --seconds 3000
 
-bench: setup peers ## measure kernels against the peers that are installed
+bench: setup peers ## measure kernels and the installed peers
 	@$(GHASHGEN) bench
 
-tune: setup ## measure the catalogue here and name the best kernel of each class of lengths
+tune: setup ## measure the catalogue and name the best kernel for each class of lengths
 	@$(GHASHGEN) tune
 
-compare: setup ## repeat the comparisons of papers; --record of the verb stores them
+compare: setup ## repeat the comparisons of papers (ghashgen compare --record stores them)
 	@$(GHASHGEN) compare solaris
 	@$(GHASHGEN) compare intel-2010
 	@$(GHASHGEN) compare intel-2023
 	@$(GHASHGEN) compare intel-2023-ghash
 	@$(GHASHGEN) compare tls
 
-validate: setup generate ## run every kernel against pyca/cryptography and CAVP, and at random points
+validate: setup generate ## run every kernel; compare with pyca/cryptography, CAVP and random points
 	@$(GHASHGEN) validate
 
 audit: setup ## count instructions in the assembled bytes
 	@$(GHASHGEN) audit
 
-report: setup ## one page of what is proved, counted and measured: build/report/report.html
+report: setup ## write a page of what is proved, counted and measured: build/report/report.html
 	@$(GHASHGEN) report
 
-docs: report ## the site, of the same Markdown: build/site/index.html
+docs: report ## build the site from the Markdown pages: build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f docs/site/mkdocs.yml
 	@echo build/site/index.html
 
-test: setup packages ## the tests
+test: setup packages ## run the tests
 	@$(BIN)/pytest -n 2 -rs
 
 lint: setup
@@ -109,15 +109,18 @@ lint: setup
 types: setup
 	@$(BIN)/mypy
 
-check: lint types test ## format, lint, types, tests, generated/ regenerated, kernels proved
+spelling: setup
+	@$(BIN)/codespell
+
+check: lint types spelling test ## check format, types, spelling, tests, generated/ and proofs
 	@$(GHASHGEN) generate --check
 	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check
 	@$(GHASHGEN) compare --check
 	@$(GHASHGEN) model --check
 
-bench-tool: setup ## how long the tool itself takes
+bench-tool: setup ## measure how long the tool itself takes
 	@$(GHASHGEN) bench-tool
 
-clean: ## delete what make built, generated/ aside
+clean: ## delete what make built, except generated/
 	rm -rf build $(VENV)

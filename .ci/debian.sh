@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs a Debian package that a check does not find, where that needs no question: as root, or by
-# sudo without a password. Says what is missing without it, and fails, where it may not.
+# Installs a Debian package if a check fails and no question is needed: as root, or by sudo without a
+# password. Otherwise it says what is missing without the package, and fails.
 #
-#   debian.sh PACKAGE CONSEQUENCE CHECK [ARGUMENT…]     CHECK succeeds where the package is not needed
+#   debian.sh PACKAGE CONSEQUENCE CHECK [ARGUMENT…]     CHECK succeeds if the package is not needed
 package=$1 consequence=$2
 shift 2
 "$@" >/dev/null 2>&1 && exit 0

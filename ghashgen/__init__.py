@@ -1,7 +1,6 @@
 """Generates, proves, validates and audits GHASH and AES-GCM kernels.
 
-The names below are the public interface, see docs/api.md; whatever else the package holds may
-change with any version.
+The names below are the public interface (docs/api.md). Everything else may change in any version.
 """
 
 import importlib
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # to a type checker this would be every name
+if not TYPE_CHECKING:  # a type checker would accept every name
 
     def __getattr__(name: str) -> Any:
         # At first use: every module of the package imports this one, and none needs all of them.

@@ -1,7 +1,7 @@
-"""The public interface in Python, named in `ghashgen.__all__`: what a build script needs.
+"""The public Python interface, exported by `ghashgen.__all__`: choose kernels, emit them, prove
+objects.
 
-Choose kernels, emit them, prove an object file; docs/api.md shows it at work. Every refusal is a
-GhashgenError whose text is one line, cause and remedy.
+docs/api.md has examples. Every refusal is a GhashgenError whose text is one line: cause and remedy.
 """
 
 from collections.abc import Collection, Sequence
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 Value = str | int | bool
-"""The value of an axis: a name, a number of blocks, or whether."""
+"""The value of an axis: a name, a number of blocks, or a flag."""
 
 
 @overload
@@ -55,19 +55,20 @@ def choose(
 ) -> tuple[Any, ...]:
     """Return kernels by name, or by the values of their axes; without either, the catalogue.
 
-    They are GHASH and POLYVAL kernels, unless `family` is another or several: ``"gcm"`` for
-    AES-GCM. An axis takes one value or several: ``isa="avx2"``, ``blocks=(8, 16)``, ``wipe=True``.
-    The axes are the filters of ``ghashgen list --help``; ``blocks`` is the number of 16-byte blocks
-    that one turn of the loop absorbs, 1 to 48. Where no kernel of the catalogue has these values,
-    kernels are made that do; the axes left open then have their defaults, and the schemes every
-    value.
+    These are GHASH and POLYVAL kernels, unless `family` names others: ``"gcm"`` is AES-GCM. The
+    axes are the filters of ``ghashgen list --help``. Each takes one value or several:
+    ``isa="avx2"``, ``blocks=(8, 16)``, ``wipe=True``. ``blocks`` is the number of 16-byte blocks in
+    a group, which one pass of the loop absorbs: 1 to 48.
+
+    If no kernel of the catalogue has these values, kernels are made on demand: other axes at their
+    defaults, with every multiply and reduce that fits.
 
     Raises:
-        GhashgenError: a name, an axis, a value or a family is unknown, names and axes are given at
-            once, a name is of another family, or no kernel can have these values.
+        GhashgenError: a name, axis, value or family is unknown, names and axes are given at once, a
+            named kernel is of another family, or no kernel can have these values.
     """
     if names and axes:
-        raise GhashgenError("kernels are chosen by name or by axes", "leave out one of them")
+        raise GhashgenError("choose kernels by name or by axes, not both", "leave out one of them")
     wanted = (family,) if isinstance(family, str) else tuple(family)
     for kernel in catalogue() if names else ():
         if kernel.name in names and kernel.family not in wanted:
@@ -101,21 +102,23 @@ def emit(
 ) -> tuple[Path, ...]:
     """Write kernels to a folder, with header, dispatcher and MANIFEST.json: all files or none.
 
-    Return the files, sorted. The same kernels give the same bytes. What the folder's manifest
-    lists besides stays there, in header and dispatcher too. Kernels are of one architecture, which
-    decides what is meant by default. `abi` is ``"sysv"``, ``"win64"`` or ``"aapcs64"``; `fmt` is
-    ``"elf64"``, ``"win64"`` or ``"macho64"``, and by default that of the convention;
-    `prefix` goes before every symbol, macro and file name; `syntax` is ``"nasm"``, ``"gas"`` (GNU
-    as and Clang, Intel operand order) or ``"gas-att"``; `backend` is ``"own"`` or ``"peachpy"``,
-    which allocates and encodes kernels of isa avx; `force` overwrites files that were edited by
-    hand; `threads` adds what hashes one message in several threads (docs/threads.md), for kernels
-    with segments. Kernels are made in as many processes as this one may keep busy.
+    Return the paths of the files, sorted. The same kernels give the same bytes. Kernels that the
+    folder's manifest lists already stay, also in header and dispatcher. All kernels must be for one
+    architecture, which sets the defaults. They are made in parallel processes.
+
+    - `abi`: ``"sysv"``, ``"win64"`` or ``"aapcs64"``.
+    - `fmt`: ``"elf64"``, ``"win64"`` or ``"macho64"``; by default the convention's.
+    - `prefix` goes before every symbol, macro and file name.
+    - `syntax`: ``"nasm"``, ``"gas"`` (GNU as and Clang, Intel operand order) or ``"gas-att"``.
+    - `backend`: ``"own"``, or ``"peachpy"`` for kernels of isa avx.
+    - `force` overwrites files that were edited by hand.
+    - `threads` adds the thread pool (docs/threads.md); some kernel must have segments.
 
     Raises:
-        GhashgenError: the folder cannot be written, holds a file that was edited by hand or kernels
-            with another prefix, the syntax's assembler is missing, a name is unknown, no kernel
-            has segments where threads are asked for, or the back end cannot make a kernel or is
-            missing; nothing is written then.
+        GhashgenError: the folder cannot be written, or holds a file that was edited by hand or
+            kernels with another prefix; the syntax's assembler is missing; a name is unknown;
+            `threads` is set and no kernel has segments; the back end is missing or cannot make a
+            kernel. Nothing is written then.
     """
     out = Path(folder)
     where = target(abi, fmt, prefix, syntax, arch=arch_of(kernels), backend=backend)
@@ -135,22 +138,22 @@ def assembly(
     """Return the text that `emit` writes for a kernel.
 
     Raises:
-        GhashgenError: the syntax's assembler is missing, which says where lines of code end, a name
-            is unknown, or the back end cannot make the kernel or is missing.
+        GhashgenError: the syntax's assembler is missing (it is needed to place jumps), a name is
+            unknown, or the back end is missing or cannot make the kernel.
     """
     where = target(abi, fmt, prefix, syntax, arch=arch_of((kernel,)), backend=backend)
     return make(kernel, where, find_assembler(where.syntax.assembler)).text
 
 
 def prove(obj: bytes | str | Path, kernel: Point, *, abi: str = "sysv", prefix: str = "") -> Proof:
-    """Prove an ELF object, or its file, to be this kernel: from its bytes, for every input.
+    """Prove from its bytes that an ELF object (bytes or path) is this kernel, for every input.
 
-    Return the proof: ``proved`` says whether all theorems hold (SOUNDNESS.md, section 4), and
-    ``report()`` says it in words, with the first one that fails. `abi` and `prefix` are those that
-    the kernel was emitted with. Takes seconds, and a minute for kernels of many blocks.
+    ``proved`` of the result says whether all theorems hold (SOUNDNESS.md, section 4). ``report()``
+    says it in words, with the first theorem that fails. `abi` and `prefix` must be those that the
+    kernel was emitted with. A proof takes seconds, for kernels of many blocks about a minute.
 
     Raises:
-        GhashgenError: the object cannot be read, is no ELF for x86-64, or lacks a symbol, or the
+        GhashgenError: the object cannot be read, is not ELF for x86-64, or lacks a symbol, or the
             prover does not know the kernel's family.
     """
     source = obj if isinstance(obj, bytes) else Path(obj)

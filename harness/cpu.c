@@ -29,7 +29,7 @@ static uint64_t features_off(void)
         size_t length = strcspn(name, ",");
         uint64_t bit = bit_named(name, length);
         if (length && !bit) {
-            fprintf(stderr, "%s names '%.*s', which is no CPU feature known here\n",
+            fprintf(stderr, "%s names '%.*s', which is not a CPU feature known here\n",
                     CPU_FEATURES_OFF, (int)length, name);
             exit(EXIT_USAGE);
         }

@@ -143,7 +143,9 @@ SYNTHETIC = (
 )
 
 CASCADE_LAKE = "X (cpu family 6, model 85, stepping 7)"
+ZEN4 = "Z (cpu family 25, model 17, stepping 1)"
 ZEN5 = "Y (cpu family 26, model 2, stepping 1)"
+SLUGS = {CASCADE_LAKE: "intel-6-85-7", ZEN4: "amd-25-17-1", ZEN5: "amd-26-2-1"}
 
 
 def record(
@@ -156,9 +158,8 @@ def record(
     """A record with these cycles by name, mode and size."""
     names = dict.fromkeys(name for name, _, _ in cells)
     kinds = {name: "peer" if name in set(peers) else "kernel" for name in names}
-    vendor = "amd-26-2-1" if "family 26" in cpu else "intel-6-85-7"
     return Record(
-        vendor,
+        SLUGS[cpu],
         3,
         "",
         Results(

@@ -320,7 +320,7 @@ def test_few_mutants_of_every_set_and_both_conventions(tmp_path: Path) -> None:
 def test_a_part_that_there_is_not_is_refused() -> None:
     _, _, error = attack("--part", "mutant")
     assert isinstance(error, GhashgenError)
-    assert "no part is called 'mutant'" in str(error)
+    assert "unknown part 'mutant'" in str(error)
 
 
 # The driver.
@@ -466,7 +466,8 @@ def test_parts_share_the_time_and_what_one_leaves_goes_to_the_others(
     monkeypatch.setattr(verb, "drive", note)
     assert attack("--seconds", "1000", "--keep", str(tmp_path))[0] == 0
     assert len(shares) == len(parts())
-    assert 190 < shares[0] <= 200
+    share = 1000 / len(parts())
+    assert 0.95 * share < shares[0] <= share + 1e-3
     # Nobody used any: the last has all of it.
     assert 900 < shares[-1] <= 1000
 

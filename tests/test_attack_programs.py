@@ -22,7 +22,7 @@ from ghashgen.check.attack.program_trap import Step
 from ghashgen.support.toolchain import assemble_text
 from ghashgen.verify.core.refutation import Category
 from ghashgen.verify.core.term import DATA, OPAQUE, Lane, Term
-from ghashgen.verify.core.values import Affine, Pointer, Value
+from ghashgen.verify.core.values import Affine, Arithmetic, Pointer, Value
 from ghashgen.verify.engine import cut, keeping, plans
 from ghashgen.verify.x86_64 import flags, operands
 from ghashgen.verify.x86_64.rows import general as semantics_general
@@ -90,14 +90,14 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("of_sum", "of_difference", "of_result"):
         real = getattr(flags, name)
 
-        def in_64(*given: object, real: Callable[..., object] = real, at: int = 2) -> object:
+        def in_64(*given: object, real: Callable[..., object] = real, at: int = 3) -> object:
             words = list(given)
             if any(isinstance(value, Affine) for value in given):
                 words[at] = 64
             return real(*words)
 
         if name == "of_result":
-            monkeypatch.setattr(semantics_general, name, lambda *given, f=in_64: f(*given, at=1))
+            monkeypatch.setattr(semantics_general, name, lambda *given, f=in_64: f(*given, at=2))
         else:
             monkeypatch.setattr(semantics_general, name, in_64)
 
@@ -106,8 +106,10 @@ def sign_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sign flag of a comparison with an unknown says less-than."""
     real = flags.of_difference
 
-    def guessed(a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]) -> flags.Flags:
-        out = real(a, b, bits, inside)
+    def guessed(
+        facts: Arithmetic, a: Value, b: Value, bits: int, inside: Callable[[Pointer], bool]
+    ) -> flags.Flags:
+        out = real(facts, a, b, bits, inside)
         unknown = isinstance(a, Affine) or isinstance(b, Affine)
         return replace(out, sign=out.carry) if unknown else out
 

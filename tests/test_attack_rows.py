@@ -55,7 +55,7 @@ def carries(m: Machine, before: list[object]) -> None:
 
 def forgets_secrecy(m: Machine, before: list[object]) -> None:
     """Flags of a secret that are called public."""
-    m.flags = of_result(m.terms.lost("planted", False, 64), 64, False, False)
+    m.flags = of_result(m.facts, m.terms.lost("planted", False, 64), 64, False, False)
     m.flags = replace(m.flags, carry=m.flags.zero, overflow=m.flags.zero)
 
 

@@ -297,7 +297,7 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are my notes, and they are longer than a header of SQLite" * 20)
     before = path.read_bytes()
-    with pytest.raises(GhashgenError, match="it is no store"):
+    with pytest.raises(GhashgenError, match="it is not a store"):
         save(_results(), path)
     assert path.read_bytes() == before
 
@@ -324,4 +324,4 @@ def test_the_command_prints_json_and_stores(tmp_path: Path) -> None:
 def test_the_command_refuses_sizes_that_are_none() -> None:
     result = CliRunner().invoke(COMMAND, ["--sizes", "16,many"])
     assert isinstance(result.exception, GhashgenError)
-    assert "is no list of sizes" in str(result.exception)
+    assert "is not a list of sizes" in str(result.exception)

@@ -54,11 +54,14 @@ def ghashgen(*words: str, env: dict[str, str] | None = None) -> subprocess.Compl
         (["recommend", "--nokey"], "no such option '--nokey'. Did you mean '--key'? see ghash"),
         (["audit", "--ports", "zen4"], "got unexpected extra argument (zen4); see ghashgen audit"),
         (["tune", "--write", "set.toml"], "a chosen set is JSON; name it set.json"),
-        (["recommend", "--cpu", ""], "--cpu is given nothing; give it a value, or leave it out"),
-        (["generate", "--name", "paper_optimized", "--out", ""], "--out is given nothing; give it"),
-        (["vendor", "--into="], "--into is given nothing; give it a value, or leave it out"),
-        (["prove", "--theorem", ""], "--theorem is given nothing; give it a value, or leave it"),
-        (["prove", "--identities", "--name", "paper_optimized"], "no kernel, so that --identities"),
+        (["recommend", "--cpu", ""], "--cpu has an empty value; give it a value, or leave it out"),
+        (
+            ["generate", "--name", "paper_optimized", "--out", ""],
+            "--out has an empty value; give it",
+        ),
+        (["vendor", "--into="], "--into has an empty value; give it a value, or leave it out"),
+        (["prove", "--theorem", ""], "--theorem has an empty value; give it a value, or leave it"),
+        (["prove", "--identities", "--name", "paper_optimized"], "no kernel, so --identities"),
         (["list", "--family", "hash", "--key", "128"], "kernels of family hash have no axis 'key'"),
         (
             ["generate", "--name", "paper_optimized", "--out", "-", "--json"],
@@ -92,10 +95,10 @@ def test_a_refusal_is_one_line_with_cause_and_status_2(words: list[str], cause: 
         ),
         ("generate --out - --name paper_optimized --format=elf64 --format=macho64", "--format elf"),
         ("validate --name paper_optimized --prefix a_ --prefix b_ --prefix a_", "--prefix a_ and "),
-        ("vendor --into a --into b", "--into a and --into b are given"),
-        ("recommend --bytes 16 --bytes 64", "--bytes 16 and --bytes 64 are given"),
-        ("list --wipe --no-wipe", "--wipe and --no-wipe are given, and only one of them can hold"),
-        ("prove --theorem a* --theorem b*", "--theorem a* and --theorem b* are given"),
+        ("vendor --into a --into b", "--into a and --into b exclude"),
+        ("recommend --bytes 16 --bytes 64", "--bytes 16 and --bytes 64 exclude"),
+        ("list --wipe --no-wipe", "--wipe and --no-wipe exclude each other"),
+        ("prove --theorem a* --theorem b*", "--theorem a* and --theorem b* exclude"),
     ],
 )
 def test_an_option_of_one_value_is_not_given_two(words: str, given: str) -> None:
@@ -271,7 +274,7 @@ def test_what_is_left_out_is_said_and_what_is_made_is_counted(tmp_path: Path) ->
         (
             ["--format", "win64", "--abi", "sysv"],
             "sysv",
-            "calls by System V AMD64 psABI, section 3.2 in a file of COFF",
+            "the file is COFF, x86-64, and its functions follow System V AMD64 psABI, section 3.2",
         ),
         (["--format", "win64", "--abi", "win64"], "win64", ""),
         (["--abi", "win64"], "win64", ""),
@@ -299,13 +302,13 @@ def test_plain_leaves_out_what_nobody_asked_for() -> None:
     assert all(kernel["wipe"] and not kernel["segments"] for kernel in wiped)
     none = ghashgen("list", "--plain", "--name", "*_wipe")
     assert none.returncode == REFUSED
-    assert "--plain leave nothing of '*_wipe'" in none.stderr
+    assert "--plain exclude all of '*_wipe'" in none.stderr
 
 
 def test_generate_says_how_many_kernels_do_more_than_was_asked_for(tmp_path: Path) -> None:
     axes = ("--isa", "sse", "--multiply", "winograd", "--blocks", "16", "--out")
     done = ghashgen("generate", *axes, str(tmp_path / "every"))
-    assert "5 of the 6 kernels are away from the defaults of axes that were not" in done.stderr
+    assert "5 of the 6 kernels do more than you asked for (" in done.stderr
     assert "(op, wipe, pipeline, segments); --plain leaves them out" in done.stderr
     done = ghashgen("generate", *axes, str(tmp_path / "plain"), "--plain")
     assert done.stderr == ""
@@ -317,7 +320,7 @@ def test_a_check_is_refused_before_anything_is_made_again(tmp_path: Path) -> Non
     # Where nothing can be assembled, whoever is refused is refused at once.
     env = {"GHASHGEN_NASM": "no-such-nasm"}
     done = ghashgen(*check, env=env)
-    assert f"{tmp_path} has no MANIFEST.json: there is nothing to compare" in done.stderr
+    assert f"{tmp_path} has no MANIFEST.json to compare with" in done.stderr
     (tmp_path / "MANIFEST.json").write_text('{"schema": 1, "kernels": [')
     done = ghashgen(*check, env=env)
     assert done.returncode == REFUSED

@@ -287,8 +287,8 @@ def test_record_refuses_before_it_measures(clone: Path, monkeypatch: pytest.Monk
             "kryptus, solaris, tls",
         ),
         (("nonesuch",), "no comparison is named 'nonesuch'"),
-        (("--write", "--check"), "stand alone"),
-        (("solaris", "--write"), "stand alone"),
+        (("--write", "--check"), "exclude each other"),
+        (("solaris", "--write"), "exclude each other"),
     ],
 )
 def test_refusals(options: tuple[str, ...], why: str) -> None:

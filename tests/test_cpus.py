@@ -92,7 +92,7 @@ def test_a_kernel_is_refused_for_what_is_masked(tmp_path: Path, harness_folder: 
 def test_a_mask_that_names_no_feature_is_refused(
     name: str, harness_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = f"{FEATURES_OFF} names '{name}', which is no CPU feature known here"
+    words = f"{FEATURES_OFF} names '{name}', which is not a CPU feature known here"
     monkeypatch.setenv(FEATURES_OFF, f"avx,{name}")
     for ask in ASKED.values():
         with pytest.raises((GhashgenError, subprocess.CalledProcessError)) as refusal:
@@ -181,7 +181,7 @@ def test_a_test_that_looks_without_the_marker_fails(
     assert sorted(summary) == sorted(
         ["test_that_does_not", "test_marked_for_one[sse]", *(f"test_marked[{c}]" for c in CPUS)]
     )
-    assert f"names '{UNMARKED}', which is no CPU feature" in done.stdout
+    assert f"names '{UNMARKED}', which is not a CPU feature" in done.stdout
     lines = (tmp_path / "seen").read_text().splitlines()
     seen = {cpu: set(found) for cpu, *found in map(str.split, lines)}
     assert set(seen) == set(CPUS)

@@ -383,3 +383,15 @@ def test_an_example_with_the_dispatcher_runs(
     # Without what every kernel needs the example says that portable code is due.
     expected = 77 if lacking(needs) else 0
     assert subprocess.run([program], check=False).returncode == expected
+
+
+def test_a_misspelling_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    command = [sys.executable, "-m", "codespell_lib", "--toml", ROOT / "pyproject.toml", page]
+    for text, status, said in (
+        ("We recieve a message.", 65, "recieve ==> receive"),
+        ("We receive a message in whats and INOUT.", 0, ""),
+    ):
+        page.write_text(text, encoding="utf-8")
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, said in done.stdout) == (status, True)

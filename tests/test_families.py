@@ -238,10 +238,10 @@ def test_audit_counts_functions_of_a_family_without_a_group_loop(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        (("prove",), "family toy-copy is not for this, which works on "),
-        (("validate",), "is not for this, which works on GHASH and POLYVAL, and AES-GCM alone"),
-        (("bench",), "is not for this, which works on GHASH and POLYVAL, and AES-GCM alone"),
-        (("tune",), "is not for this, which works on GHASH and POLYVAL, and AES-GCM alone"),
+        (("prove",), "family toy-copy does not fit: this works on "),
+        (("validate",), "does not fit: this works on GHASH and POLYVAL, and AES-GCM alone"),
+        (("bench",), "does not fit: this works on GHASH and POLYVAL, and AES-GCM alone"),
+        (("tune",), "does not fit: this works on GHASH and POLYVAL, and AES-GCM alone"),
     ],
 )
 def test_verbs_that_do_not_know_a_family_refuse_it(

@@ -234,11 +234,11 @@ def test_in_place_two_parameters_have_one_memory() -> None:
 @pytest.mark.parametrize(
     ("values", "cause"),
     [
-        ({"in": bytes(48)}, "toy is given nothing for m"),
-        ({"m": 1}, "toy is given nothing for blocks"),
-        ({"in": bytes(47), "m": 1}, "toy is given 47 bytes for in, not 32"),
-        ({"in": bytes(16), "blocks": 2, "m": 1}, "toy is given 16 bytes for in, not 32"),
-        ({"in": b"", "m": 1, "y": bytes(5)}, "toy is given 5 bytes for y, not 16"),
+        ({"in": bytes(48)}, "toy lacks a value for m"),
+        ({"m": 1}, "toy lacks a value for blocks"),
+        ({"in": bytes(47), "m": 1}, "toy needs 32 bytes for in, not 47"),
+        ({"in": bytes(16), "blocks": 2, "m": 1}, "toy needs 32 bytes for in, not 16"),
+        ({"in": b"", "m": 1, "y": bytes(5)}, "toy needs 16 bytes for y, not 5"),
         ({"in": b"", "m": 1, "z": 0}, "toy has no parameter 'z'"),
     ],
 )
@@ -250,13 +250,13 @@ def test_arguments_that_do_not_fit_are_refused(values: dict[str, bytes | int], c
 @pytest.mark.parametrize(
     ("params", "why"),
     [
-        ((Param("in", "input", Counted("len")),), "len is no number that counts a buffer"),
-        ((Param("x", "x", Fixed(1)),) * 2, "distinct names"),
+        ((Param("in", "input", Counted("len")),), "len is not a number that counts a buffer"),
+        ((Param("x", "x", Fixed(1)),) * 2, "uniquely named parameters"),
         (
             (Param("x", "x", Fixed(1)), Param("y", "y", Fixed(2), may_be="x")),
-            "x is no memory like y",
+            "x is not memory like y",
         ),
-        (tuple(Param(f"p{i}", "x", Word()) for i in range(13)), "up to 12 parameters"),
+        (tuple(Param(f"p{i}", "x", Word()) for i in range(13)), "at most 12 uniquely"),
     ],
 )
 def test_a_function_that_makes_no_sense_is_refused(params: tuple[Param, ...], why: str) -> None:

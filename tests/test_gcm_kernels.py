@@ -156,7 +156,7 @@ def test_the_context_is_the_hash_table_and_the_round_keys() -> None:
         ((128, "avx", "winograd", "clmul3", 6), "reduce 'clmul3' takes"),
         ((128, "avx", *WINOGRAD, 9), "would take 9 of 16 vector registers"),
         ((128, "avx512", *WINOGRAD, 6), "do not fill registers of 4 lanes"),
-        ((128, "pmull", *WINOGRAD, 6), "has no instructions for AES"),
+        ((128, "pmull", *WINOGRAD, 6), "has no AES instructions"),
         ((128, "avx", *WINOGRAD, 6, "natural"), "needs GFNI"),
     ],
 )
@@ -169,5 +169,5 @@ def test_axes_that_make_no_sense_are_refused(axes: tuple[object, ...], words: st
 def test_round_keys_stay_in_memory_where_no_register_is_free(isa: str) -> None:
     blocks = 6 * isas()[isa].lanes
     assert GcmKernel(128, isa, *WINOGRAD, blocks).held_keys == 0
-    with pytest.raises(GhashgenError, match="no register is free for one"):
+    with pytest.raises(GhashgenError, match="no register is free"):
         GcmKernel(128, isa, *WINOGRAD, blocks, roundkeys="memory")

@@ -359,7 +359,7 @@ def test_build_is_repeatable_and_uses_again_what_it_made(harness: Harness, folde
         ({"name": "a-b"}, "no symbol"),
         ({"isa": 'a"b'}, "no plain name"),
         ({"abi": "aapcs"}, "ABI aapcs is none of sysv, win64"),
-        ({"needs": ("neon",)}, "neon is no CPU feature"),
+        ({"needs": ("neon",)}, "neon is not a CPU feature"),
         ({"blocks": 0}, "0 blocks"),
         ({"table_bytes": 0}, "0 bytes"),
         ({"table_align": 24}, "aligned to 24"),

@@ -36,7 +36,7 @@ def axes(*values: Any, **more: Any) -> Axes:
         (axes("avx", "k", "clmul1", -1), "blocks must be 1 to 48, not -1", "in that range"),
         (
             axes("avx", "k", "clmul2", 1),
-            "reduce 'clmul2' takes a 256-bit product, but multiply 'k' makes one of 192 bits",
+            "reduce 'clmul2' takes a 256-bit product, but multiply 'k' makes a 192-bit one",
             "choose reduce clmul1",
         ),
         (
@@ -63,7 +63,7 @@ def axes(*values: Any, **more: Any) -> Axes:
         (axes("avx", "k", "clmul1", 4, fold="end"), "isa 'avx' has one", "choose fold group"),
         (
             axes("avx512", "k", "clmul1", 6, fold="end"),
-            "blocks 6 is no multiple of 4 lanes",
+            "6 blocks do not fill 4 lanes",
             "choose a multiple of 4",
         ),
         (axes("sse", "k", "clmul1", 8, swap="stack"), "which isa 'sse' cannot use", "isa avx"),

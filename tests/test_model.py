@@ -291,7 +291,7 @@ def test_the_command_counts_an_object(tmp_path: Path, counted: Counted) -> None:
     assert "no table for" in invoke("--uarch", "core2")[1]
     (tmp_path / "lib.a").write_bytes(b"!<arch>\n")
     assert "--member" in invoke("--count", str(tmp_path / "lib.a"), "--symbol", "x")[1]
-    assert "no ELF object" in invoke("--count", __file__, "--symbol", "x")[1]
+    assert "not an ELF object" in invoke("--count", __file__, "--symbol", "x")[1]
 
 
 def test_our_own_loop_is_found_as_a_peer_would_be(tmp_path: Path) -> None:

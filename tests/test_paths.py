@@ -51,5 +51,5 @@ def test_an_installed_package_keeps_them_where_the_user_is(
     assert paths.state_folder() == tmp_path / "home" / ".local" / "state" / "ghashgen"
     monkeypatch.setenv("XDG_STATE_HOME", os.fspath(tmp_path / "state"))
     assert paths.state_folder() == tmp_path / "state" / "ghashgen"
-    with pytest.raises(GhashgenError, match=r"README\.md is a file of the repository"):
+    with pytest.raises(GhashgenError, match=r"README\.md belongs to the repository"):
         paths.require_clone("README.md")

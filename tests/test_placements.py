@@ -125,7 +125,7 @@ def test_numbers_are_drawn_from_those_that_are_allowed() -> None:
     assert numbers_for(replace(tag, allowed=()), (0, 1, 77)) == (0, 1, 77)
     assert numbers_for(replace(tag, allowed=range(1, 2**61)), (0, 1, 2**61)) == [1]
     assert list(numbers_for(replace(tag, allowed=range(1000, 2000)), (0, 1))) == [1000, 1001]
-    with pytest.raises(ValueError, match="in allows what no number"):
+    with pytest.raises(ValueError, match="in allows numbers that cannot"):
         Param("in", "input", Counted("len"), allowed=(1,))
 
 

@@ -16,6 +16,7 @@ from dispatching import (
     AVX512,
     CASCADE_LAKE,
     SSE,
+    ZEN4,
     ZEN5,
     entry,
     record,
@@ -37,7 +38,7 @@ from ghashgen.choice.recommend import recommend as asked
 from ghashgen.cli.verbs import recommend as verb
 from ghashgen.cli.verbs.recommend import COMMAND, lines
 from ghashgen.output.dispatcher import recorded
-from ghashgen.records.cpus import CORES, core_of
+from ghashgen.records.cpus import CORES, core_of, lacking, title_of
 from ghashgen.records.records import Record
 from ghashgen.support.errors import GhashgenError
 
@@ -61,6 +62,9 @@ def planted(cpu: str = ZEN5, features: tuple[str, ...] = AVX) -> Record:
     return replace(one, results=replace(one.results, subjects=subjects))
 
 
+MASKED = "Zen 5 without AVX-512"
+"""The machine of that record."""
+
 POOL = candidates([SMALL, LARGE])
 
 
@@ -79,7 +83,7 @@ def words(advice: Advice) -> str:
 
 
 def test_kernel_speed_table_set_up_and_why_are_named() -> None:
-    short, long = recommend(machine("Zen 5", [planted()]), POOL, [planted()])
+    short, long = recommend(machine(MASKED, [planted()]), POOL, [planted()])
     assert [a.candidate.name for a in (short, long)] == [SMALL.name, LARGE.name]
     text = words(short)
     assert text.startswith(f"to 64 B: {SMALL.name}")
@@ -92,7 +96,7 @@ def test_kernel_speed_table_set_up_and_why_are_named() -> None:
 
 
 def test_a_peer_that_the_cpu_cannot_run_is_no_measure() -> None:
-    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=1024)
+    (advice,) = recommend(machine(MASKED, [planted()]), POOL, [planted()], size=1024)
     assert advice.speed
     assert (advice.speed.peer, advice.speed.ratio) == ("peer_avx", 2.0)
     wide = planted(features=(*AVX, *AVX512))
@@ -113,14 +117,14 @@ def test_a_peer_that_the_cpu_cannot_run_is_no_measure() -> None:
     ],
 )
 def test_a_length_gets_the_nearest_figure(size: int, at: int, name: dict[str, Any]) -> None:
-    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=size)
+    (advice,) = recommend(machine(MASKED, [planted()]), POOL, [planted()], size=size)
     assert advice.candidate.name == name.name
     assert advice.speed
     assert advice.speed.size == at
 
 
 def test_key_set_up_is_counted_where_each_message_has_a_key() -> None:
-    (advice,) = recommend(machine("Zen 5", [planted()]), POOL, [planted()], size=256, use=ONCE)
+    (advice,) = recommend(machine(MASKED, [planted()]), POOL, [planted()], size=256, use=ONCE)
     # 400 + 128 against 100 + 256 cycles.
     assert advice.candidate.name == SMALL.name
     assert advice.speed
@@ -129,7 +133,7 @@ def test_key_set_up_is_counted_where_each_message_has_a_key() -> None:
 
 
 def test_what_was_not_measured_there_is_said() -> None:
-    for name, where in (("Cascade Lake", "Zen 5"), ("avx,pclmulqdq", "Zen 5")):
+    for name, where in (("Cascade Lake", MASKED), ("avx,pclmulqdq", MASKED)):
         records = [planted()]
         (advice, _) = recommend(machine(name, records), POOL, records)
         assert not advice.own
@@ -159,7 +163,8 @@ def test_every_recorded_core_by_title_and_record() -> None:
     for one in recorded():
         for name in (one.title, one.title.lower(), one.slug):
             found = machine(name, recorded())
-            assert (found.core, found.features) == (one.title, record_features(one))
+            assert (found.core, found.features) == (one.core, record_features(one))
+            assert title_of(found.cpu, found.features) == one.title
         assert "pclmulqdq" in record_features(one)
 
 
@@ -211,12 +216,34 @@ def test_a_core_has_what_its_record_says() -> None:
     for one in recorded():
         core = core_of(one.results.machine.cpu)
         assert core is not None
-        assert core.features == record_features(one)
+        assert core.features - record_features(one) == set(
+            lacking(one.results.machine.cpu, one.results.machine.features)
+        )
+        assert record_features(one) <= core.features
+
+
+def test_a_core_is_more_than_a_lesser_machine_on_record() -> None:
+    """Asked for by the core's name it has all its features; by the record's, what was measured."""
+    for name in ("zen4", "Zen 4"):
+        assert machine(name, recorded()) == machine(name, [])
+    core = core_of(ZEN4)
+    assert core
+    assert machine("zen4", recorded()).features == core.features
+    lesser = machine("Zen 4 without AVX-512", recorded())
+    assert (lesser.core, lesser.features & set(AVX512)) == ("Zen 4", {"vpclmulqdq"})
+    assert lesser == machine("amd-25-17-1", recorded())
+    for name, own in (("Zen 4", False), ("Zen 4 without AVX-512", True)):
+        for given in ((), ("--key", "128")):
+            answer = json.loads(run("--cpu", name, *given, "--json"))
+            assert {item["own_record"] for item in answer["kernels"]} == {own}
+            assert ("avx512" in {item["isa"] for item in answer["kernels"]}) is not own
+    assert "the record of Zen 4 without AVX-512 does not decide this" in run("--cpu", "Zen 4")
+    assert run("--cpu", "amd-25-17-1").splitlines()[0].endswith(": Zen 4 without AVX-512")
 
 
 def test_a_core_without_a_record_gets_kernels_that_it_can_run() -> None:
     pool = [c for c in candidates(shipped()) if c.given == "ghash"]
-    for title in {core.title for core in CORES} - {one.title for one in recorded()}:
+    for title in {core.title for core in CORES} - {one.core for one in recorded()}:
         here = machine(title, recorded())
         advice = recommend(here, pool, recorded())
         assert advice
@@ -283,7 +310,7 @@ def test_what_is_recommended_is_what_the_dispatcher_takes() -> None:
         for one in recorded():
             here = machine(one.slug, recorded())
             host = host_of(chooser.hosts, here.cpu, here.vendor)
-            assert host.title == one.title
+            assert host.title == one.core
             for use in (LASTING, ONCE):
                 for pick in chooser.picks(host, here.features, use):
                     size = (1 << 20) if pick.up_to is None else pick.up_to
@@ -308,7 +335,7 @@ def test_this_machine_by_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -
         machine("", [])
     monkeypatch.setenv(FEATURES_OFF, "")
     monkeypatch.setattr(module, "cpuinfo", dict)
-    with pytest.raises(GhashgenError, match="does not say what its CPU has"):
+    with pytest.raises(GhashgenError, match="does not list its CPU's features"):
         machine("", [])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from dispatching import AVX, AVX512, CASCADE_LAKE, SSE, ZEN5, entry, gcm_entry, record
+from dispatching import AVX, AVX2, AVX512, CASCADE_LAKE, SSE, ZEN5, entry, gcm_entry, record
 
 from ghashgen.choice.candidate import Candidate, candidates
 from ghashgen.choice.classes import CLASSES
@@ -31,7 +31,7 @@ PART = gcm_entry("avx", AVX, blocks=8, messages=False)
 SSE_ALONE = gcm_entry("sse", (*SSE, "sse4_1"), blocks=8)
 OTHER = gcm_entry("avx", AVX, key=256, blocks=8)
 ENTRIES = (SMALL, LARGE, PART, SSE_ALONE, OTHER)
-ALL = (*SSE, *AVX, *AVX512, "aesni", "vaes", "sse4_1")
+ALL = (*SSE, *AVX2, *AVX512, "aesni", "avx512vbmi", "bmi2", "gfni", "sse4_1", "vaes")
 SIZES = (*(size for item in CLASSES for size in item.sizes), 65536, 1 << 20)
 
 
@@ -241,11 +241,11 @@ def test_the_verb_shows_sizes_of_keys_apart_and_says_what_for(
     ("arguments", "said"),
     [
         (("--family", "hash", "--key", "128"), "family hash has no --key"),
-        (("--op", "ghash", "--key", "128"), "no family of kernels has --op and --key together"),
+        (("--op", "ghash", "--key", "128"), "no family of kernels has both --op and --key"),
         (("--use", "bulk"), "family hash has no use 'bulk'"),
         (("--family", "gcm", "--use", "bilk"), "family gcm has no use 'bilk'; did you mean bulk"),
-        (("--key", "192",), "lists no kernel of key 192"),
-        (("--use", "parts", "--per-message-key"), "--per-message-key is --use once"),
+        (("--key", "192",), "lists no kernel for key 192"),
+        (("--use", "parts", "--per-message-key"), "--per-message-key means --use once"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(

@@ -13,7 +13,7 @@ from test_bench import ANY, NEEDS, left_out, planted
 from ghashgen.lab.bench import bench
 from ghashgen.lab.bench.objects import load_objects
 from ghashgen.records.core import Cell, Machine, Results, Run, Subject
-from ghashgen.records.cpus import core_of, slug_of
+from ghashgen.records.cpus import core_of, lacking, slug_of, title_of
 from ghashgen.records.records import FOLDER, load_record, load_records, write_record
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import project_root
@@ -60,6 +60,24 @@ def test_a_core_is_known_by_family_model_and_stepping(place: str, title: str, ua
     assert (core.title, core.uarch) == (title, uarch)
 
 
+def test_a_title_says_what_a_machine_lacks_of_its_core() -> None:
+    zen4 = "Some name (cpu family 25, model 17, stepping 1)"
+    core = core_of(zen4)
+    assert core
+    for lacks, title in (
+        (set(), "Zen 4"),
+        ({"gfni"}, "Zen 4 without GFNI"),
+        ({"vaes", "gfni"}, "Zen 4 without GFNI, VAES"),
+        ({"avx512vbmi"}, "Zen 4 without AVX512VBMI"),
+        ({"avx512f", "avx512vl", "gfni"}, "Zen 4 without AVX-512"),
+    ):
+        assert set(lacking(zen4, core.features - lacks)) == lacks
+        assert title_of(zen4, core.features - lacks) == title
+    # A machine that does not say what it has, and one whose core nobody knows.
+    assert title_of(zen4) == "Zen 4"
+    assert title_of("aarch64", ("sse2",)) == "aarch64"
+
+
 def test_an_unknown_cpu_has_a_slug_and_no_core() -> None:
     assert core_of("Some (cpu family 5, model 1, stepping 0)") is None
     assert core_of("aarch64") is None
@@ -74,7 +92,7 @@ def test_an_unknown_cpu_has_a_slug_and_no_core() -> None:
 def test_what_was_recorded_is_read_back(tmp_path: Path) -> None:
     path = write_record(measured(), "cpu", tmp_path / "deep" / "er", "a note")
     record = load_record(path)
-    assert (record.slug, record.title, record.runs, record.note) == (
+    assert (record.slug, record.core, record.runs, record.note) == (
         "cpu",
         "Cascade Lake",
         2,

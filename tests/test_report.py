@@ -283,7 +283,7 @@ def test_the_verb_writes_and_prints(folder: Folder, tmp_path: Path) -> None:
     options = ["--kernels", str(folder.kernels), "--bench", str(folder.bench)]
     told = CliRunner().invoke(command.COMMAND, [*options, "--json"], catch_exceptions=False)
     assert [v["name"] for v in json.loads(told.stdout)["variants"]] == sorted(NAMES)
-    with pytest.raises(GhashgenError, match="is no file"):
+    with pytest.raises(GhashgenError, match="is not a file"):
         CliRunner().invoke(
             command.COMMAND, ["--bench", str(tmp_path / "x")], catch_exceptions=False
         )

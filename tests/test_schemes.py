@@ -299,3 +299,23 @@ def test_a_scheme_with_a_wrong_product_is_not_proved(monkeypatch: pytest.MonkeyP
     assert failed == {p.name for p in proofs if p.name.startswith(("multiply-", "aggregate-"))}
     assert len(failed) == 2 + 5
     assert all("differs" in proof.detail for proof in proofs if not proof.ok)
+
+
+def test_the_products_that_are_emitted_are_those_that_are_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A group multiplies what `prepare` returns: a fault there is one of the scheme."""
+    right = registry.multiplies()["winograd"]
+    assert right.multiply is not None
+    multiply = right.multiply
+
+    def exchanged(ops, operands, entries, order):  # type: ignore[no-untyped-def]
+        A, T, U = operands
+        return multiply(ops, (A, U, T), entries, order)
+
+    wrong = replace(right, multiply=exchanged)
+    monkeypatch.setattr(registry, "multiplies", lambda: {"winograd": wrong})
+    proofs = [prove(t) for t in product_theorems.theorems(2)]
+    failed = {proof.name for proof in proofs if not proof.ok}
+    assert failed == {p.name for p in proofs if p.name.startswith(("multiply-", "aggregate-"))}
+    assert failed

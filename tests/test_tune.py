@@ -232,14 +232,14 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("these are my notes, and they are longer than a header of SQLite" * 20)
     before = notes.read_bytes()
-    with pytest.raises(GhashgenError, match="it is no store"), open_store(notes):
+    with pytest.raises(GhashgenError, match="it is not a store"), open_store(notes):
         pass
     assert notes.read_bytes() == before
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as db:
         db.execute("create table mine (a)")
     db.close()
-    with pytest.raises(GhashgenError, match="is no store of ghashgen tune"), open_store(other):
+    with pytest.raises(GhashgenError, match="is not a store of ghashgen tune"), open_store(other):
         pass
     with open_store(tmp_path / "s.sqlite") as store:
         store.db.execute("pragma user_version = 9")

@@ -147,8 +147,8 @@ def test_a_sweep_that_is_not_done_writes_no_set(
     arguments = ["--isa", "sse", "--multiply", "k", "--reduce", "clmul1", "--blocks", "8"]
     arguments += ["--store", str(tmp_path / "s.sqlite"), "--write", str(path), "--budget", "0"]
     result = CliRunner().invoke(COMMAND, arguments)
-    assert "is not written: the sweep is not done" in str(result.exception)
-    assert "the budget was spent" in result.output
+    assert "is not written: the sweep is not finished" in str(result.exception)
+    assert "the budget ran out" in result.output
     assert not path.exists()
 
 
@@ -188,7 +188,7 @@ def test_quick_leaves_every_use_something_to_measure() -> None:
 
 @pytest.mark.parametrize(
     ("option", "why"),
-    [(["--uarch", "z80"], "no table for 'z80'"), (["--write", "none/c.json"], "is no folder")],
+    [(["--uarch", "z80"], "no table for 'z80'"), (["--write", "none/c.json"], "is not a folder")],
 )
 def test_what_cannot_end_well_is_refused_before_the_sweep(
     tmp_path: Path, option: list[str], why: str

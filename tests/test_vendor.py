@@ -207,7 +207,7 @@ def test_an_edited_record_has_nothing_removed(into: Path) -> None:
     mine = f"{sha256((into / MINE).read_bytes())}  {MINE}\n"
     path.write_text(path.read_text().replace("# the lines above", f"{mine}# the lines above"))
     assert "VENDORED was edited by hand" in refused("--into", into, "--name", TWO)
-    assert "VENDORED was edited by hand: it is not believed" in refused("--into", into)
+    assert "VENDORED was edited by hand, so ghashgen does not trust it" in refused("--into", into)
     assert "removed" not in done("--into", into, "--name", TWO, "--force")
     assert (into / MINE).exists()
     assert (into / f"{ONE}.asm").exists()
@@ -219,7 +219,7 @@ def test_a_record_that_lists_files_elsewhere_is_none(into: Path, name: str) -> N
     body = path.read_text().partition("# the lines above")[0] + f"{'0' * 64}  {name}\n"
     path.write_text(f"{body}# the lines above: sha256 {sha256(body.encode())}\n")
     for words in (("--into", into, *CHOICE, "--force"), ("--check", into)):
-        assert "is no record of vendored files; restore it" in refused(*words)
+        assert "is not a record of vendored files; restore it" in refused(*words)
 
 
 def test_options_of_a_record_name_no_other_folder(into: Path, tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_options_of_a_record_name_no_other_folder(into: Path, tmp_path: Path) ->
     assert record is not None
     words = (*record.options, "--into", str(tmp_path / "other"))
     (into / "VENDORED").write_text(vendored.dump(replace(record, options=words), ""))
-    assert "not believed" in refused("--into", into)
+    assert "does not trust it" in refused("--into", into)
     assert not (tmp_path / "other").exists()
 
 
@@ -360,7 +360,7 @@ def test_a_wrong_kernel_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_kernel_that_the_prover_does_not_read_needs_a_word(tmp_path: Path) -> None:
     words = ("--into", tmp_path, "--isa", "pmull", "--multiply", "k", "--blocks", "1")
     said = refused(*words)
-    assert "for AArch64, whose bytes are not proved; pass --unproved" in said
+    assert "for AArch64, which the prover does not read; pass --unproved" in said
     assert contents(tmp_path) == {}
 
 
@@ -460,7 +460,7 @@ def test_what_emitted_files_depend_on_is_all_that_they_may_import() -> None:
     [
         ((), "vendor takes --into FOLDER, or --check FOLDER; give one of them"),
         (("--into", "x", "--check", "x"), "vendor takes --into FOLDER, or --check FOLDER"),
-        (("--into", "x"), "no kernels are chosen, and x has no VENDORED; choose some"),
+        (("--into", "x"), "you chose no kernels, and x has no VENDORED; choose some"),
         (("--check", "x"), "x has no VENDORED; write it: ghashgen vendor --into"),
         (("--check", "x", "--name", ONE), "--check takes no --name"),
         (("--into", "x", "--name", ONE, "--threads"), "add --segments, or leave out --threads"),
@@ -505,7 +505,9 @@ def test_a_kernel_that_no_cpu_is_given_is_named(tmp_path: Path) -> None:
     idle = [name for name in names if f"{name}_init" not in dispatcher]
     assert idle
     for name in names:
-        assert (f"{name}: the dispatcher has a better one for every CPU" in said) == (name in idle)
+        assert (f"{name}: the dispatcher has a better kernel for every CPU" in said) == (
+            name in idle
+        )
     text = (tmp_path / "VENDORED").read_text()
     assert text.count("called by   no dispatcher") == len(idle)
 

@@ -12,6 +12,7 @@ from ghashgen.check.proofs import statement
 from ghashgen.check.statements import load_spec
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.target import runnable
+from ghashgen.verify.core import values
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import RAW, Lane, Term
@@ -26,7 +27,7 @@ from ghashgen.verify.hash.exponents import ANY, SMALL, exponents
 from ghashgen.verify.hash.naming import PARTIAL, Naming
 from ghashgen.verify.hash.power import HashProver
 from ghashgen.verify.prove import Proof, prove_object
-from ghashgen.verify.x86_64 import flags, operands
+from ghashgen.verify.x86_64 import flags
 from ghashgen.verify.x86_64.elf import load_image
 
 FIRST = 160
@@ -224,18 +225,24 @@ def test_an_induction_of_power_that_shows_nothing(monkeypatch: pytest.MonkeyPatc
 
 def test_an_exponent_that_is_never_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """A 32-bit move of an unknown exponent is taken for the exponent."""
-    reduced = operands.reduced
+    reduced = values.reduced
     monkeypatch.setattr(
-        operands, "reduced", lambda a, bits: a if isinstance(a, Affine) else reduced(a, bits)
+        values.Ranges,
+        "reduced",
+        staticmethod(lambda a, bits: a if isinstance(a, Affine) else reduced(a, bits)),
     )
     assert disagreed(raised(NARROW)) == 1 << 32
 
 
 def test_an_exponent_that_is_never_negative(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sign of an unknown exponent is taken for plus."""
-    bit = flags.bit
+    right = flags._negative
     monkeypatch.setattr(
-        flags, "bit", lambda a, k: False if k == 63 and isinstance(a, Affine) else bit(a, k)
+        flags,
+        "_negative",
+        lambda facts, n, bits: (
+            bits != 64 and right(facts, n, bits) if isinstance(n, Affine) else right(facts, n, bits)
+        ),
     )
     assert disagreed(raised(NEGATIVE)) == 1 << 63
 

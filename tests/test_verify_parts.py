@@ -19,13 +19,22 @@ from ghashgen.algebra.field.bitorder import (
 from ghashgen.algebra.field.gf128 import power
 from ghashgen.algebra.field.ghash import ghash_padded, multiply_blocks
 from ghashgen.algebra.ops.monomials import evaluate
+from ghashgen.check.attack.row_cases import Asked
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.lengths import Claim
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import CALLER, DATA, MASK128, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
-from ghashgen.verify.core.values import Affine, Pointer, UndecidedError, add, mask_number, subtract
+from ghashgen.verify.core.values import (
+    RANGES,
+    Affine,
+    Pointer,
+    UndecidedError,
+    add,
+    mask_number,
+    subtract,
+)
 from ghashgen.verify.engine import induction
 from ghashgen.verify.engine.induction import Course
 from ghashgen.verify.hash.entries import Algebra
@@ -34,7 +43,8 @@ from ghashgen.verify.hash.spec import KINDS, parse_cell, power_major
 from ghashgen.verify.x86_64 import dataflow
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import CONDITIONS, of_difference
-from ghashgen.verify.x86_64.memory import Access, Memory, Region
+from ghashgen.verify.x86_64.memory import Memory
+from ghashgen.verify.x86_64.regions import Access, Region
 
 ALLOWED = (
     "ghashgen.verify",
@@ -136,7 +146,7 @@ def test_a_spec_from_a_file() -> None:
     ("old", "new", "message"),
     [
         ('"sysv"', '"arm"', "no ABI 'arm'"),
-        ('"reflected"', '"sideways"', "order: 'sideways' is none of"),
+        ('"reflected"', '"sideways"', "order: 'sideways' is not one of"),
         ('"B4"', '"Q4"', "no table cell 'Q4'"),
         ("blocks", "block", "unknown key 'block'|lacks 'blocks'"),
         ('name = "foreign"', "", "lacks 'name'"),
@@ -200,12 +210,14 @@ def test_lengths_with_an_unknown() -> None:
 def test_conditions_on_a_length_are_decided_for_the_whole_range_or_not_at_all(
     bound: int, condition: str, expected: bool | None
 ) -> None:
-    flags = of_difference(Affine(1, 0, 32, 1000, "u"), bound, 64, lambda pointer: False)
+    asked = Asked(
+        of_difference(RANGES, Affine(1, 0, 32, 1000, "u"), bound, 64, lambda pointer: False)
+    )
     if expected is None:
         with pytest.raises(UndecidedError):
-            CONDITIONS[condition](flags, 0)
+            CONDITIONS[condition](asked)
     else:
-        assert CONDITIONS[condition](flags, 0) is expected
+        assert CONDITIONS[condition](asked) is expected
 
 
 # Memory.

@@ -197,5 +197,5 @@ def test_a_condition_on_flags_of_a_secret_is_no_constant_time() -> None:
 
     for test in CONDITIONS.values():
         with pytest.raises(Refutation) as caught:
-            test(flags, 0)
+            test(cases.Asked(flags))
         assert caught.value.category is Category.CONSTANT_TIME

@@ -1,1 +1,1 @@
-"""GF(2^128) and nothing of machines: specifications, operations, schemes, identities."""
+"""GF(2^128), independent of machines: specifications, operations, schemes, identities."""

@@ -1,1 +1,1 @@
-"""What a machine is, as values: `rows` and `syntax` have the types, a package each machine."""
+"""Machines as values: `rows` and `syntax` have types; each machine is a package."""

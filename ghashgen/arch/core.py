@@ -1,14 +1,14 @@
 """The type of an architecture: everything that differs between machines, as one value.
 
-A package of `ghashgen.arch` exports its value as `ARCH` and holds what the value is made of:
+A package of `ghashgen.arch` exports its value as `ARCH` and holds its parts:
 
     ghashgen/arch/NAME/__init__.py    ARCH
-    ghashgen/arch/NAME/sets/          instruction sets, one a file, each exports ISA
-    ghashgen/arch/NAME/syntax/        syntaxes, one a file, each exports SYNTAX
+    ghashgen/arch/NAME/sets/          instruction sets, one in each file, exporting ISA
+    ghashgen/arch/NAME/syntax/        syntaxes, one in each file, exporting SYNTAX
 
-An instruction set names the architecture that it belongs to (`Isa.arch`), so that passes, audit,
-placement and rendering ask the value and know no machine. Which registers, which convention, how a
-frame is made and what an instruction in bytes does: nobody else says.
+An instruction set names its architecture (`Isa.arch`). So passes, audit, placement and rendering
+ask the value about registers, conventions, frames and the effects of instructions, and know no
+machine by name.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,24 +22,24 @@ from ghashgen.ir.program import Flow, Line, Mem, Op, RegClass, VReg
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """The registers of one class; a register is one, whatever part of it an instruction names."""
+    """The registers of one class. Parts of a register count as the same register."""
 
     names: tuple[str, ...]
-    """By hardware number, as banners and audits name them."""
+    """Names by hardware number, for banners and audits."""
     parts: Mapping[int, tuple[str, ...]]
     """Assembler names by width in bits, each by hardware number."""
     free: tuple[int, ...] = ()
-    """What a function may use at will, where no convention has a say: mask registers."""
+    """Registers that any function may use, independent of conventions: mask registers."""
 
     @property
     def stem(self) -> str:
-        """What all names begin with, if a number is all that follows; "" otherwise."""
+        """The common beginning of all names, if only a number follows; "" otherwise."""
         stem = self.names[0].removesuffix("0")
         numbered = tuple(f"{stem}{number}" for number in range(len(self.names)))
         return stem if numbered == self.names else ""
 
     def listed(self, numbers: Iterable[int]) -> str:
-        """Return registers in words: xmm0-3,7 where names have a stem, rax rcx otherwise."""
+        """Return registers in words: xmm0-3,7 if names have a stem, otherwise rax rcx."""
         found = tuple(numbers)
         if not found:
             return ""
@@ -66,33 +66,34 @@ class Abi:
     name: str
     title: str
     params: tuple[int, ...]
-    """General registers of the first integer and pointer parameters; the others are on the stack,
-    8 bytes each."""
+    """General registers of the first integer and pointer parameters; the others are on the stack, 8
+    bytes each.
+    """
     volatile: tuple[int, ...]
-    """General registers free to use, in the order to take them."""
+    """Free general registers, in the order to take them."""
     saved: tuple[int, ...]
     """General registers that the callee must restore, in the order to take them."""
     saved_vectors: tuple[int, ...]
     """Vector registers of which the callee must restore at most the low 128 bits."""
     stack_params_at: int
-    """Bytes from the stack pointer on entry up to the first parameter on the stack."""
+    """Offset of the first stack parameter from the stack pointer on entry, in bytes."""
     format: str
-    """The object format of the platform that has this convention, where none is named."""
+    """The default object format: that of the platform with this convention."""
     attribute: str = ""
-    """What GCC and Clang call it, for functions of it where another is usual."""
+    """GCC's and Clang's attribute for functions with this convention on other platforms."""
 
     def stack_param(self, index: int) -> int:
-        """Return where the parameter `index` on the stack is, from the stack pointer on entry."""
+        """Return the offset of stack parameter `index` from the stack pointer on entry."""
         return self.stack_params_at + STACK_PARAM_BYTES * index
 
 
 STACK_PARAM_BYTES = 8
-"""Bytes of a parameter on the stack, in every convention here."""
+"""Bytes of a stack parameter, in every convention here."""
 
 
 @dataclass(frozen=True)
 class ObjectFormat:
-    """An object file format, as assemblers name its parts."""
+    """An object file format, with assemblers' names for its parts."""
 
     name: str
     title: str
@@ -101,60 +102,61 @@ class ObjectFormat:
     symbol_prefix: str
     """What the platform's C compiler puts before a name."""
     constants: str
-    """The directive of GNU as that opens the section of read-only constants."""
+    """GNU as's directive that opens the section of read-only constants."""
     local: str
-    """What a label begins with that assemblers keep out of the symbol table."""
+    """The beginning of labels that assemblers keep out of the symbol table."""
     unwind: str
-    """How a stack is unwound: "cfi" by DWARF's tables, "seh" by those of Windows."""
+    """The kind of unwind information: "cfi" for DWARF's tables, "seh" for Windows'."""
     elf: bool
-    """Whether symbols have a type and a size, and the notes of stack and CET exist."""
+    """Whether symbols have a type and a size, and the stack and CET notes exist."""
 
 
 @dataclass(frozen=True)
 class FrameCode:
-    """How an architecture makes a stack frame; `compiler.frame` says which registers and size.
+    """How an architecture makes a stack frame; `compiler.frame` decides registers and size.
 
-    Operations are in rows that every instruction set of the architecture has. `saved` are general
+    Operations use rows that every instruction set of the architecture has. `saved` are general
     registers by number, in the order in which they are saved.
     """
 
     saved_bytes: Callable[[tuple[int, ...]], int]
-    """(saved) → bytes of stack that saving them takes."""
+    """(saved) → bytes of stack for saving them."""
     size: Callable[[tuple[int, ...], int], int]
-    """(saved, bytes needed) → bytes of the frame below them, such that the stack pointer is a
-    multiple of 16 wherever bytes are needed."""
+    """(saved, bytes needed) → bytes of the frame below them; the stack pointer is a multiple of 16
+    if any are needed.
+    """
     caller_bytes: int
-    """Bytes that a call pushes: the CFA lies so many above the stack pointer on entry."""
+    """Bytes that a call pushes: the distance of the CFA above the stack pointer on entry."""
     enter: Callable[[tuple[int, ...], int], tuple[Line, ...]]
-    """(saved, size) → the first operations of a function, and what each says to unwinders."""
+    """(saved, size) → the first operations of a function, with their unwind directives."""
     leave: Callable[[tuple[int, ...], int], tuple[Line, ...]]
-    """(saved, size) → what stands before the return, likewise."""
+    """(saved, size) → the operations before the return, likewise."""
     zero: Callable[[int], Op]
     """General register → the operation that zeroes it."""
     pad: Callable[[int], tuple[int, ...]]
-    """Bytes of padding → lengths of instructions that do nothing, together as long."""
+    """Bytes of padding → lengths of do-nothing instructions that add up to it."""
 
 
 @dataclass(frozen=True)
 class Jumps:
-    """What jumps within a function are like where that depends on their place."""
+    """How jumps within a function depend on their place."""
 
     line: int
     """Bytes of a line of code whose end a jump should not touch."""
     short: int
-    """Bytes of a jump to a target within reach."""
+    """Length of a jump to a target within reach."""
     reach: range
     """Displacements of a short jump, from its end."""
     near: Mapping[Flow, int]
-    """Bytes of any other, by its kind."""
+    """Length of any other jump, by kind."""
 
 
 NewRegister = Callable[[], VReg]
-"""Gives a new general register."""
+"""Returns a new general register."""
 
 
 def any_address(memory: Mem, kind: str, new: NewRegister) -> tuple[tuple[Op, ...], Mem]:
-    """Return an address as it is: instructions can say them all."""
+    """Return the address unchanged: instructions can express every address."""
     del kind, new
     return (), memory
 
@@ -168,43 +170,47 @@ class Arch:
     title: str
     registers: Mapping[RegClass, RegisterFile]
     elf_machine: str
-    """What the header of its ELF objects says, as pyelftools names it."""
+    """The machine in its ELF headers, by pyelftools' name."""
     stack_pointer: int
     """Its number among the general registers."""
     result: int
-    """The general register in which a number is returned, in each of the conventions; none saves
-    it."""
+    """The general register of returned numbers, in each convention; none saves it."""
     abis: Mapping[str, Abi]
-    """The first is what is meant where none is named."""
+    """The first is the default."""
     formats: Mapping[str, ObjectFormat]
-    """By the name that assemblers take; the first is what is run, proved and audited here."""
+    """By assemblers' names; the first is what is run, proved and audited here."""
     syntax: str
-    """The syntax that is meant where none is named."""
+    """The default syntax."""
     features: Mapping[str, str]
-    """The CPU features that kernels are told apart by, and how each is detected: what follows the
-    name in its row of CPU_FEATURES, for the C in the folder of harness/ that has this name."""
+    """The CPU features that distinguish kernels, each with its detection: the rest of its row in
+    CPU_FEATURES after the name, for the C code in the folder of harness/ with this name.
+    """
     frame: FrameCode
     decoder: Decoder
     entry_align: int
-    """Functions start at a multiple of so many bytes."""
+    """Alignment of functions in bytes."""
     proved: bool = False
-    """Whether `verify` and `check.sampled` follow its bytes; only such kernels are checked in."""
+    """Whether `verify` and `check.sampled` can follow its bytes; only such kernels are checked
+    in.
+    """
     jumps: Jumps | None = None
-    """None where all are as long as they are, wherever they stand, and may stand anywhere."""
+    """None if the length of jumps does not depend on their place and they may be anywhere."""
     uarches: Callable[[], Mapping[str, Uarch]] = dict
-    """Tables of its cores by name; read when they are asked for."""
+    """Tables of its cores by name; read on demand."""
     address: Callable[[Mem, str, NewRegister], tuple[tuple[Op, ...], Mem]] = any_address
-    """(address, kind of the operand, …) → operations in rows that compute of it what instructions
-    cannot say, and the address that is left."""
+    """(address, kind of the operand, …) → rows that compute what instructions cannot express, and
+    the remaining address.
+    """
     detection: str = ""
-    """The file of that folder that detects them without the rest of the harness, for the emitted
-    dispatcher; "" where there is none."""
+    """The file of that folder that detects features without the rest of the harness, for the
+    emitted dispatcher; or "".
+    """
     machines: tuple[str, ...] = ()
-    """What `platform.machine` calls it."""
+    """Its names in `platform.machine`."""
     triple: str = ""
-    """What the names of its cross tools begin with."""
+    """The beginning of its cross tools' names."""
     emulator: tuple[str, ...] = ()
-    """The command that runs its Linux programs where the CPU is another; () where there is none."""
+    """The command that runs its Linux programs on other CPUs; () if there is none."""
 
     def __post_init__(self) -> None:
         for abi in self.abis.values():
@@ -213,7 +219,7 @@ class Arch:
 
     @property
     def default_abi(self) -> Abi:
-        """The convention that is meant where none is named."""
+        """The default convention."""
         return next(iter(self.abis.values()))
 
     @property
@@ -223,7 +229,7 @@ class Arch:
 
     @cached_property
     def numbers(self) -> Mapping[str, tuple[RegClass, int]]:
-        """The file and the number of every register, by the name that audits give it."""
+        """The file and number of every register, by its name in audits."""
         return {
             name: (cls, number)
             for cls, file in self.registers.items()
@@ -231,9 +237,11 @@ class Arch:
         }
 
     def order(self, name: str) -> tuple[int, int, str]:
-        """Return where a register stands in a list.
+        """Return the sort key of a register in a list.
 
-        Vector registers by number, general registers by name, the short ones first; then the rest.
+        Vector registers come first, by number, then general registers by name, short ones first;
+        then
+        the rest.
         """
         cls, number = self.numbers.get(name, (None, 0))
         if cls is RegClass.VEC:

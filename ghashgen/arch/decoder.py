@@ -1,8 +1,8 @@
-"""What audit and placement ask of an instruction in bytes, whatever the architecture.
+"""What audit and placement ask about an instruction in bytes, whatever the architecture.
 
-Each architecture has one decoder, over a library of others. An instruction is whatever that library
-gives, and opaque to everybody else: only the decoder it came from reads it. Registers have the
-names of `Arch.registers`, whole ones, so that a write to a part of a register is a write to it.
+Each architecture has one decoder, built on an external library. An instruction is that library's
+value, and only the decoder that made it reads it. Registers have the names of `Arch.registers`,
+whole ones, so a write to a part of a register counts as a write to it.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -12,67 +12,68 @@ from typing import Any, Protocol
 from ghashgen.ir.program import Flow
 
 Native = Any
-"""An instruction as a decoder's library has it."""
+"""An instruction, as a decoder's library represents it."""
 
 FLAGS = "flags"
 """The name of the flags, as a register."""
 
 CLASSES = ("clmul", "xor", "shuffle", "load", "store", "other")
-"""What an audit counts: shuffle holds bit shifts too, xor every bitwise operation, load and store
-only instructions that do nothing else, other moves, scalars and branches."""
+"""The classes of an audit: shuffle includes bit shifts, xor every bitwise operation; load and store
+contain only instructions that do nothing else; other is moves, scalars and branches.
+"""
 
 
 @dataclass(frozen=True)
 class Access:
-    """Bytes of memory that an instruction reads or writes."""
+    """A memory access of an instruction."""
 
     stack: int | None
-    """Where they start, in bytes from the stack pointer; None if the address has another base."""
+    """Its start relative to the stack pointer, in bytes; None if the address has another base."""
     size: int
     reads: bool
     writes: bool
     sure: bool
-    """Whether all of it is written whenever any is."""
+    """Whether all of it is written if any is."""
     constant: bool
-    """Whether the address is of the code's own: a constant, which no caller passed."""
+    """Whether the address belongs to the code itself: a constant, not a caller's."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What one instruction reads and writes, the stack pointer aside."""
+    """What one instruction reads and writes, except the stack pointer."""
 
     reads: frozenset[str]
     writes: frozenset[str]
     overwrites: frozenset[str]
-    """Registers of which nothing is left of what they held."""
+    """Registers that keep nothing of their old value."""
     memory: tuple[Access, ...]
     keeps: bool = False
-    """Whether each register that it writes takes nothing from another: VZEROUPPER."""
+    """Whether each written register takes nothing from another, as with VZEROUPPER."""
 
 
 @dataclass(frozen=True)
 class Ties:
-    """What an instruction waits for and what waits for it, as a core sees it."""
+    """What an instruction waits for and what waits for it, from a core's view."""
 
     reads: tuple[Hashable, ...]
-    """Registers that the computation needs; an idiom that zeroes needs none."""
+    """Registers that the computation needs; none for a zeroing idiom."""
     writes: tuple[Hashable, ...]
     """Registers, and places on the stack."""
     address: tuple[Hashable, ...]
-    """What a load needs: registers of its address, and the place on the stack that it reads."""
+    """What a load needs: registers of its address, and the stack place that it reads."""
 
 
 class Decoder(Protocol):
     """Reads the instructions of one architecture."""
 
     def decode(self, code: bytes) -> Mapping[int, Native]:
-        """Return every instruction by offset, padding between functions included."""
+        """Return every instruction by offset, including padding between functions."""
 
     def length(self, instruction: Native) -> int:
         """Return the length in bytes."""
 
     def offset(self, instruction: Native) -> int:
-        """Return where it stands in the code."""
+        """Return its place in the code."""
 
     def mnemonic(self, instruction: Native) -> str:
         """Return the mnemonic in lower case."""
@@ -81,46 +82,46 @@ class Decoder(Protocol):
         """Return where control may go from here.
 
         Raises:
-            ValueError: somewhere that no row can say: an indirect branch, an interrupt.
+            ValueError: no row can express it: an indirect branch, an interrupt.
         """
 
     def target(self, instruction: Native) -> int:
-        """Return the offset that a branch, a jump or a call of known target goes to."""
+        """Return the target offset of a direct branch, jump or call."""
 
     def audit_class(self, instruction: Native) -> str:
-        """Return which of CLASSES it is counted as."""
+        """Return its class, one of CLASSES."""
 
     def reorders(self, instruction: Native) -> bool:
-        """Whether it only puts the bytes of a block, or the bits of each, in another order."""
+        """Return whether it only reorders the bytes of a block, or the bits of each byte."""
 
     def has_memory(self, instruction: Native) -> bool:
-        """Whether an operand is in memory; an address alone is not."""
+        """Return whether it has a memory operand; an address alone does not count."""
 
     def effect(self, instruction: Native) -> Effect:
         """Return what it reads and writes.
 
         Raises:
-            ValueError: an access to the stack whose place is not known.
+            ValueError: it accesses the stack at an unknown place.
         """
 
     def steps(self, instruction: Native) -> int:
         """Return by how much it moves a 64-bit general register, without sign; 0 if it does not."""
 
     def lowers_stack(self, instruction: Native) -> int:
-        """Return the bytes by which the stack pointer falls; negative where it rises.
+        """Return by how many bytes it lowers the stack pointer; negative if it raises it.
 
         Raises:
-            ValueError: it changes in a way that is not followed.
+            ValueError: the stack pointer changes in another way.
         """
 
     def features(self, instructions: Iterable[Native]) -> tuple[str, ...]:
         """Return the names of the CPU features that instructions need, sorted."""
 
     def form(self, instruction: Native) -> str:
-        """Return what tables of cores call it: mnemonic and kinds of operands."""
+        """Return its name in port tables: mnemonic and kinds of operands."""
 
     def ties(self, instruction: Native) -> Ties:
         """Return what it waits for and what waits for it."""
 
     def needs(self, instructions: Iterable[Native]) -> tuple[str, ...]:
-        """Return the CPU features as tables of cores name them, sorted."""
+        """Return the CPU features by their names in port tables, sorted."""

@@ -1,8 +1,8 @@
 """Sections, symbols and relocations of an ELF64 file (System V gABI, chapter 4).
 
-Whatever reads objects reads them here, `verify` aside, which has a reader of its own on purpose.
-Headers are read by pyelftools; symbols and relocations here, because every kernel is read at least
-twice, and pyelftools takes longer over its symbols than over all else.
+Everything but `verify` reads objects here; `verify` has its own reader on purpose. pyelftools reads
+the headers. Symbols and relocations are read here, because every kernel is read at least twice, and
+most of pyelftools' time goes into symbols.
 """
 
 import io
@@ -35,11 +35,11 @@ _REMEDY = "assemble it as elf64"
 
 @dataclass(frozen=True)
 class Section:
-    """A section; `content` is zeros where the file has none (SHT_NOBITS)."""
+    """A section; `content` is zeros if the file has none (SHT_NOBITS)."""
 
     name: str
     type: str
-    """As pyelftools names it."""
+    """Type by pyelftools' name."""
     flags: int
     align: int
     link: int
@@ -55,7 +55,7 @@ class Symbol:
     binding: int
     type: int
     section: int
-    """Index of the section that it is in, or a reserved number."""
+    """Index of its section, or a reserved number."""
     value: int
     size: int
 
@@ -65,9 +65,9 @@ class Relocation:
     """A relocation with its addend."""
 
     section: int
-    """Index of the section that is changed,"""
+    """Index of the section that it changes,"""
     at: int
-    """and where in it."""
+    """and the offset in it."""
     type: int
     symbol: Symbol
     addend: int
@@ -75,7 +75,7 @@ class Relocation:
 
 @dataclass(frozen=True)
 class Elf:
-    """A file in parts; `machine` and `type` as pyelftools names them."""
+    """A file in parts; `machine` and `type` by pyelftools' names."""
 
     machine: str
     type: str
@@ -87,7 +87,7 @@ class Elf:
 
     @cached_property
     def symbols(self) -> Sequence[Symbol]:
-        """The symbols of the file's own table, in its order; none where it has no table."""
+        """The symbols of the file's own table, in order; none without a table."""
         tables = [index for index, item in enumerate(self.sections) if item.type == "SHT_SYMTAB"]
         return self._table(tables[0]) if tables else ()
 
@@ -114,7 +114,7 @@ class Elf:
         """All relocations, in the order of the file.
 
         Raises:
-            GhashgenError: some have no addend of their own, or name no symbol.
+            GhashgenError: one has no addend or names no symbol.
         """
         return tuple(self._relocations())
 
@@ -135,22 +135,22 @@ class Elf:
 
 
 _DAMAGED = ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError
-"""What pyelftools raises where a header says what cannot be."""
+"""What pyelftools raises if a header is inconsistent."""
 
 LARGEST = 1 << 26
-"""Bytes of a section, and of a file."""
+"""Largest size in bytes of a section, and of a file."""
 
 
 def _content(section: ElfSection) -> bytes:
-    """Return the bytes of a section; what has none may say that it is anywhere.
+    """Return the bytes of a section; a section without content may claim any place.
 
     Raises:
-        GhashgenError: there are more than any object here has, or they are compressed or nowhere.
+        GhashgenError: the section is larger than LARGEST, compressed, or outside the file.
     """
     if section["sh_type"] == "SHT_NULL" or not section["sh_size"]:
         return b""
     if max(section["sh_size"], section["sh_offset"]) > LARGEST or section.compressed:
-        raise GhashgenError("a section that is larger than any here, or compressed", _REMEDY)
+        raise GhashgenError("a section is too large or compressed", _REMEDY)
     # pyelftools answers zeros for SHT_NOBITS.
     return bytes(section.data())
 
@@ -159,7 +159,7 @@ def read_elf(data: bytes) -> Elf:
     """Return the parts of an ELF64 file, little-endian.
 
     Raises:
-        GhashgenError: it is none.
+        GhashgenError: it is not such a file.
     """
     try:
         elf = ELFFile(io.BytesIO(data))

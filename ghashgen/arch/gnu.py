@@ -1,4 +1,4 @@
-"""What the syntaxes of GNU as share on every architecture: who assembles them, and CFI.
+"""Shared by GNU as syntaxes on every architecture: the assemblers, and CFI.
 
 Clang's assembler takes the same directives.
 """
@@ -9,7 +9,9 @@ from types import MappingProxyType
 from ghashgen.support.toolchain import Assembler, Dialect
 
 Unwind = Mapping[str, tuple[str, ...]]
-"""Directives by the code of a `Directive` of the IR, with places for its numbers and register."""
+"""Directives by the code of the IR's `Directive`, with placeholders for its numbers and
+register.
+"""
 
 CFI: Unwind = MappingProxyType(
     {
@@ -29,13 +31,13 @@ CFI: Unwind = MappingProxyType(
 
 
 def gnu(name: str, target: str, formats: Mapping[str, tuple[str, ...]]) -> Dialect:
-    """Return GNU as, where it is built for a target that begins with these words."""
+    """Return GNU as, if its target begins with these words."""
     says = rf"GNU assembler[^\n]* (\S+)\n.* target of `{target}"
     return Dialect(name, says, tuple(formats.items()))
 
 
 def clang(name: str, targets: Mapping[str, str]) -> Dialect:
-    """Return Clang, by its target for each object format that it writes."""
+    """Return Clang, with its target for each object format."""
     formats = {fmt: (f"--target={to}", "-c", "-x", "assembler") for fmt, to in targets.items()}
     return Dialect(name, r"[^\n]*clang version (\S+)", tuple(formats.items()))
 

@@ -1,6 +1,6 @@
 """Reads an assembled ELF object: code, symbols, and the instructions of a function.
 
-A function reaches as far as its symbol says. Labels inside it mean nothing here: objects of some
+A function extends as far as its symbol says. Labels inside it are ignored, because objects of some
 syntaxes keep none.
 """
 
@@ -16,19 +16,20 @@ from ghashgen.support.errors import GhashgenError
 
 @dataclass(frozen=True)
 class ObjectCode:
-    """The .text of an object and the offsets of its symbols, local ones included."""
+    """The .text of an object and the offsets of its symbols, including local ones."""
 
     code: bytes
     symbols: Mapping[str, int]
     functions: Mapping[str, tuple[int, int]]
-    """(start, end) in .text of every global symbol; one without a size ends where the next global
-    one begins, or .text does."""
+    """(start, end) in .text of every global symbol. One without a size ends where the next global
+    symbol begins, or .text ends.
+    """
     decoder: Decoder
-    """Of the architecture that the object says it is for."""
+    """The decoder of the object's architecture."""
 
     @cached_property
     def instructions(self) -> Mapping[int, Native]:
-        """Every instruction by offset, padding between functions included."""
+        """Every instruction by offset, including padding between functions."""
         return self.decoder.decode(self.code)
 
     def function(self, symbol: str) -> list[Native]:
@@ -50,7 +51,7 @@ def read_object(data: bytes) -> ObjectCode:
     """Parse an ELF64 relocatable object.
 
     Raises:
-        GhashgenError: it has no .text or no symbols, or is for an architecture that is not here.
+        GhashgenError: it has no .text or no symbols, or its architecture is unknown.
     """
     elf = read_elf(data)
     machine = elf.machine
@@ -62,7 +63,7 @@ def read_object(data: bytes) -> ObjectCode:
 
 
 def object_code(elf: Elf, decoder: Decoder) -> ObjectCode:
-    """Return the code of an object that is read already.
+    """Return the code of an object that is already read.
 
     Raises:
         GhashgenError: it has no .text or no symbols.

@@ -1,7 +1,7 @@
-"""Finds architectures, in each its instruction sets and syntaxes, and the tables of all cores.
+"""Finds the architectures, their instruction sets and syntaxes, and the tables of all cores.
 
-A package of `ghashgen.arch` that exports ARCH is an architecture. Below it every module of `sets`
-that exports ISA is an instruction set, every module of `syntax` that exports SYNTAX a syntax.
+A package of `ghashgen.arch` that exports ARCH is an architecture. Inside it, every module of `sets`
+that exports ISA is an instruction set, and every module of `syntax` that exports SYNTAX a syntax.
 """
 
 import importlib
@@ -21,7 +21,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import choose_one
 
 DEFAULT = "x86_64"
-"""The architecture that is meant where none is named."""
+"""The default architecture."""
 
 
 def arches() -> Mapping[str, Arch]:
@@ -35,13 +35,13 @@ def isas(arch: str = "") -> Mapping[str, Isa]:
     They are sorted by architecture, then by name.
 
     Raises:
-        ValueError: two of them have one name.
+        ValueError: two of them have the same name.
     """
     return _joined("sets", "ISA", arch)
 
 
 def syntaxes(arch: str = "") -> Mapping[str, Syntax]:
-    """Return the syntaxes of an architecture by name, of the default one if none is named."""
+    """Return an architecture's syntaxes by name; by default those of the default one."""
     return _joined("syntax", "SYNTAX", arch or DEFAULT)
 
 
@@ -61,7 +61,7 @@ def uarch(name: str) -> Uarch:
     """Return the table of a core, by its name or an alias.
 
     Raises:
-        GhashgenError: there is no table of that name.
+        GhashgenError: the name is unknown.
     """
     for table in uarches().values():
         if name in (table.name, table.llvm, *table.aliases):
@@ -84,9 +84,9 @@ def _joined(folder: str, export: str, arch: str) -> Mapping[str, Any]:
 def _found(
     name: str, path: tuple[str, ...], export: str, packages: bool = False
 ) -> Mapping[str, Any]:
-    """Return what the modules of a package export by this name, by the folders that it has now.
+    """Return what the modules that a package's folders have now export by this name.
 
-    Of `packages` only those are imported that are packages themselves.
+    With `packages`, only modules that are packages are imported.
     """
     found_in = pkgutil.iter_modules(path)
     names = sorted(info.name for info in found_in if info.ispkg or not packages)

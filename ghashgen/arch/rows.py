@@ -1,9 +1,9 @@
-"""The types of an instruction row, of a lowering and of an instruction set.
+"""The types of an instruction row, a lowering and an instruction set.
 
-A row states how an instruction is written, what it reads and writes, and where control goes after
-it; printers, liveness, scheduling, the register allocator, placement and the list of CPU features
-all derive from it. Latencies and ports live in the architecture's tables of cores, meaning lives
-with the abstract operation (`ir.program.CODES`) and, independently, in `verify/`.
+A row states how to write an instruction, what it reads and writes, and where control goes after it.
+Printers, liveness, scheduling, register allocation, placement and the list of CPU features derive
+from it. Latencies and ports are in the architecture's tables of cores. The meaning is with the
+abstract operation (`ir.program.CODES`) and, independently, in `verify/`.
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ _READ = frozenset({"r", "rw"})
 _WRITTEN = frozenset({"w", "rw"})
 
 MEMORY_BYTES = {"mv": 0, "m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m16": 2, "m8": 1}
-"""Bytes that a memory operand of a kind has; 0 stands for the operation's width."""
+"""Bytes of a memory operand by kind; 0 means the operation's width."""
 
 
 UNSTATED = "?"
@@ -71,7 +71,7 @@ FLAGS_ROLES = ("", "r", "w", "rw")
 """What an instruction may do with the flags: nothing, read, write, both."""
 
 ALIGNED_BYTES = 16
-"""What the address of an m128a operand is a multiple of."""
+"""Alignment of the address of an m128a operand."""
 
 _REGISTER = (VReg, PReg)
 _VECTOR_KINDS = ("v", "h", "x")
@@ -89,20 +89,20 @@ class OperandSpec:
     role: str
     kinds: tuple[str, ...]
     form: str = ""
-    """How it is written, where its kind does not say: 16b, for a register as sixteen bytes."""
+    """How to write it if its kind does not say: 16b, for a register as sixteen bytes."""
 
     @cached_property
     def vector(self) -> str:
-        """The kind of vector register that may stand here; "" if none may."""
+        """The kind of vector register allowed here, or ""."""
         return next((kind for kind in self.kinds if kind in _VECTOR_KINDS), "")
 
     @cached_property
     def memory(self) -> str:
-        """The kind of memory, or of address, that may stand here; "" if none may."""
+        """The kind of memory or address allowed here, or ""."""
         return next((kind for kind in self.kinds if kind in MEMORY_BYTES or kind == "addr"), "")
 
     def accepts(self, operand: Operand) -> bool:
-        """Whether this operand may stand here as it is."""
+        """Return whether this operand is allowed here unchanged."""
         if isinstance(operand, Slot):
             return bool({"mv", "m128", "m128a"} & set(self.kinds))
         if isinstance(operand, Argument):
@@ -134,7 +134,7 @@ class Row:
     """One instruction form."""
 
     key: str
-    """Mnemonic, with a suffix after a dot where one mnemonic has several forms."""
+    """Mnemonic, with a suffix after a dot if it has several forms."""
     signature: str
     """Operands in Intel order, each role:kind/kind, or role:kind.form."""
     features: tuple[str, ...]
@@ -144,17 +144,19 @@ class Row:
     audit_class: str
     """One of `arch.decoder.CLASSES`."""
     copy: bool = False
-    """A register-to-register move that may vanish when both get the same register."""
+    """A register-to-register move that may vanish if both get the same register."""
     flags: str = UNSTATED
-    """What it does with the flags, one of FLAGS_ROLES. A row that has a vector operand and does not
-    say leaves them alone."""
+    """What it does with the flags, one of FLAGS_ROLES. A row with a vector operand may omit it and
+    then leaves them alone.
+    """
     flow: Flow | str = UNSTATED
-    """Where control goes. A row that has operands, none of them a label, and does not say goes on
-    to the next instruction."""
+    """Where control goes. A row with operands, none of them a label, may omit it and then continues
+    with the next instruction.
+    """
     fuses: bool = False
-    """Whether a conditional branch directly after it may issue as one with it."""
+    """Whether a conditional branch directly after it may fuse with it."""
     stands_in: bool = False
-    """Whether it stands for what `compiler.frame` puts in its place, and no assembler sees it."""
+    """Whether it only marks a place for `compiler.frame`, and no assembler sees it."""
 
     def __post_init__(self) -> None:
         if not (self.key and self.source and self.audit_class in CLASSES):
@@ -174,7 +176,7 @@ class Row:
             raise ValueError(f"row {self.key!r}: a branch or jump has a label, others have none")
 
     def widths(self, op: Op) -> list[tuple[Reg, int]]:
-        """Return the vector registers that `op` names, each with the bits of it that matter."""
+        """Return the vector registers that `op` names, each with the number of bits that matter."""
         share = {"v": op.width, "h": op.width // 2, "x": 128}
         return [
             (operand, share[spec.vector])
@@ -194,11 +196,11 @@ class Row:
 
     @cached_property
     def _flow(self) -> tuple[tuple[bool, bool], ...]:
-        """Of each operand, whether it is read and whether it is written."""
+        """For each operand, whether it is read and whether it is written."""
         return tuple((spec.role in _READ, spec.role in _WRITTEN) for spec in self.operands)
 
     def effects(self, op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
-        """Return (registers read, registers written) by `op`, address registers included."""
+        """Return (registers read, registers written) by `op`, including address registers."""
         reads: list[Reg] = []
         writes: list[Reg] = []
         for (read, written), operand in zip(self._flow, op.operands, strict=True):
@@ -222,7 +224,7 @@ RETURN_VALUE = Row(
     flow=Flow.RETURN,
     stands_in=True,
 )
-"""A return with a number: `allocate` has it in the convention's register where it can."""
+"""A return with a number; `allocate` puts it in the convention's register if it can."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +246,7 @@ class Isa:
     name: str
     title: str
     arch: Arch
-    """The architecture that it belongs to."""
+    """Its architecture."""
     vector_registers: int
     lanes: int
     """128-bit lanes of a register, as the group loop uses it."""
@@ -253,8 +255,9 @@ class Isa:
     catalogue_blocks: tuple[int, ...]
     """Group sizes of the checked-in kernels."""
     features: tuple[str, ...]
-    """CPU features that its kernels should need, beside those for the order of bytes: what tests
-    expect of the decoded bytes, from which an emitted file takes its own list."""
+    """CPU features that its kernels should need, besides those for the byte order. Tests compare
+    this with the decoded bytes, from which an emitted file takes its own list.
+    """
     leave: tuple[str, ...] = ()
     """Rows to run before every return, without operands: VZEROUPPER after wide registers."""
 
@@ -265,18 +268,18 @@ class Isa:
 
     @cached_property
     def operand_align(self) -> int:
-        """Alignment in bytes that instructions need of 16 bytes in memory: 1 if they take any."""
+        """Alignment in bytes that instructions need for 16 bytes in memory; 1 if any will do."""
         kinds = {kind for row in self.rows.values() for spec in row.operands for kind in spec.kinds}
         return ALIGNED_BYTES if "m128a" in kinds else 1
 
     @property
     def mirrors(self) -> bool:
-        """Whether the bits of a byte are reversed without a matrix."""
+        """Whether it reverses the bits of a byte without a matrix."""
         return "mirror_bits" in self.lower
 
     @property
     def masked(self) -> bool:
-        """Whether the tail is loaded under a byte mask."""
+        """Whether it loads the tail under a byte mask."""
         return "load_bytes" in self.lower
 
     def __post_init__(self) -> None:
@@ -291,7 +294,7 @@ class Isa:
 
     @cached_property
     def supported(self) -> frozenset[str]:
-        """Abstract operations that this set can do."""
+        """The abstract operations that this set has."""
         return frozenset(map(_operation, self.lower))
 
     def steps(self, code: str, width: int, immediate: int | None = None) -> tuple[Step, ...]:
@@ -301,14 +304,14 @@ class Isa:
 
 
 def _operation(key: str) -> str:
-    """Return the abstract operation that a key of a lowering table is about."""
+    """Return the abstract operation of a key in a lowering table."""
     return key.partition("=")[0].partition("@")[0]
 
 
 def lowering(text: str) -> dict[str, tuple[Step, ...]]:
-    """Parse a lowering table: lines `code: row tokens; row tokens`, # starts a comment.
+    """Parse a lowering table: lines `code: row tokens; row tokens`; # starts a comment.
 
-    `code@256` lowers the operation at that width alone, `code=0x11` with that immediate alone.
+    `code@256` lowers the operation only at that width, `code=0x11` only with that immediate.
     """
     table: dict[str, tuple[Step, ...]] = {}
     for line in text.splitlines():
@@ -323,7 +326,7 @@ def lowering(text: str) -> dict[str, tuple[Step, ...]]:
 
 
 def row_table(*rows: Row) -> dict[str, Row]:
-    """Index rows by key, refusing doubles."""
+    """Index rows by key; refuse duplicates."""
     table = {row.key: row for row in rows}
     if len(table) != len(rows):
         raise ValueError("two rows with one key")

@@ -1,6 +1,6 @@
 """Schedules by name: as written, or list-scheduled for a microarchitecture by its table's name.
 
-The names of scheduled kernels end in the table's suffix.
+The names of scheduled kernels end with the table's suffix.
 """
 
 from ghashgen.arch.registry import uarches
@@ -20,7 +20,7 @@ def table_of(schedule: str) -> Uarch:
     """Return the microarchitecture of a schedule other than `written`.
 
     Raises:
-        GhashgenError: there is no such schedule.
+        GhashgenError: the schedule is unknown.
     """
     if schedule not in uarches():
         raise GhashgenError(f"unknown schedule {schedule!r}", choose_one(schedule, schedules()))
@@ -28,5 +28,5 @@ def table_of(schedule: str) -> Uarch:
 
 
 def suffix(schedule: str) -> str:
-    """Return how the names of kernels with this schedule end."""
+    """Return the end of the names of kernels with this schedule."""
     return table_of(schedule).suffix

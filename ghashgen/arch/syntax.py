@@ -11,12 +11,12 @@ from ghashgen.support.toolchain import Assembler
 
 @dataclass(frozen=True)
 class Names:
-    """What a line must know of the file that it stands in."""
+    """What printing a line needs to know about its file."""
 
     symbol: str
     """The function's symbol in C."""
     constants: str
-    """What the names of the kernel's constants begin with, an underscore aside."""
+    """The beginning of the names of the kernel's constants, before an underscore."""
     fmt: ObjectFormat
 
 
@@ -31,17 +31,20 @@ class Syntax:
     template: str
     """Envelope in templates/."""
     instruction: Callable[[Op, Row, Names], str]
-    """Text without indentation or comment."""
+    """Returns text without indentation or comment."""
     directive: Callable[[Directive, Names], tuple[str, ...]]
-    """Lines without a comment; () for what the syntax or the object format does not say."""
+    """Returns lines without a comment; () for what the syntax or the object format cannot
+    express.
+    """
     comment: str
-    """What starts a comment behind an instruction."""
+    """What starts a comment after an instruction."""
     remark: str
-    """What starts a line that is a comment."""
+    """What starts a comment line."""
     assembler: Assembler
-    """What assembles it, and how it is found."""
+    """Its assembler, and how to find it."""
     note: tuple[str, str] = ("", "")
     """What an ELF file promises of every entry point, in words and as a GNU property: the numbers
-    of its type, size, value and padding; "" for nothing."""
+    of its type, size, value and padding; or "".
+    """
     opening: str = ""
-    """A line that the code begins with; "" for none."""
+    """A line before the code, or ""."""

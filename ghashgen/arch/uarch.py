@@ -1,8 +1,8 @@
 """The types of a microarchitecture's table: execution ports, latencies, window.
 
-A table says, for forms of instructions, the uops of each on which ports, the fused uops that the
-front end issues, and the latency. A form is a mnemonic and the kinds of its operands, as the
-architecture's decoder spells it (`Decoder.form`).
+For each form of instruction, a table has the uops on each set of ports, the fused uops that the
+front end issues, and the latency. A form is a mnemonic and the kinds of its operands, as spelled by
+the architecture's decoder (`Decoder.form`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ def spell(mnemonic: str, kinds: Iterable[str]) -> str:
 
 
 def is_memory(kind: str) -> bool:
-    """Whether an operand kind is read from or written to memory; an address alone is not."""
+    """Return whether an operand kind is read from or written to memory; an address alone is not."""
     return kind[:1] == "m" and kind[1:2].isdigit()
 
 
@@ -27,12 +27,12 @@ class Latency:
 
     cycles: int
     exact: bool
-    """False where the source gives an upper bound only."""
+    """False if the source gives only an upper bound."""
 
 
 @dataclass(frozen=True)
 class Uops:
-    """A number of uops that may execute on any of some ports."""
+    """A number of uops that may each execute on any of some ports."""
 
     count: int
     ports: frozenset[str]
@@ -40,11 +40,11 @@ class Uops:
 
 @dataclass(frozen=True)
 class Cost:
-    """One row of a table, as it applies to one form."""
+    """One row of a table, applied to one form."""
 
     form: str
     uops: tuple[Uops, ...] | None
-    """None where there is no data; empty where no execution unit is needed."""
+    """None without data; empty if no execution unit is needed."""
     fused: int
     """Fused-domain uops (macro-ops on AMD) that the front end issues."""
     latency: Latency | None
@@ -53,7 +53,7 @@ class Cost:
     """From the address of the memory operand to the result."""
     sources: tuple[str, ...]
     doubt: str
-    """Where sources disagree or fall short."""
+    """Where sources disagree or are incomplete."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Fusion:
     """Two adjacent instructions that issue as one uop."""
 
     first: frozenset[str]
-    """Mnemonics; the operands are registers and immediates."""
+    """Mnemonics whose operands are registers and immediates."""
     second: frozenset[str]
     cost: Cost
 
@@ -74,11 +74,13 @@ class Uarch:
     title: str
     aliases: tuple[str, ...]
     suffix: str
-    """How the names of kernels end that are scheduled for it."""
+    """The end of the names of kernels scheduled for it."""
     llvm: str
     """Its -mcpu name for LLVM."""
     llvm_resources: str
-    """How the resources of LLVM's own model of it begin; releases before that lend another's."""
+    """The beginning of the resource names in LLVM's own model; earlier releases use another core's
+    model.
+    """
     ports: tuple[str, ...]
     """Execution ports, or throughput limits that act like one (the file says which)."""
     issue: int
@@ -88,9 +90,9 @@ class Uarch:
     closed_by_512: frozenset[str]
     """Ports that take no vector uop while 512-bit instructions are in flight."""
     features: frozenset[str]
-    """CPU features, as the decoder's library names them."""
+    """CPU features, by the decoder library's names."""
     always: frozenset[str]
-    """Those that every CPU of the architecture has."""
+    """Features that every CPU of the architecture has."""
     sources: Mapping[str, str]
     costs: Mapping[str, Cost]
     """By form."""
@@ -99,7 +101,7 @@ class Uarch:
     """Reads the instructions that the table is about."""
 
     def fuses(self, first: str, second: str) -> Cost | None:
-        """Return the cost of two adjacent instructions that fuse, by their forms."""
+        """Return the cost of two adjacent instructions if they fuse, by their forms."""
         name, _, operands = first.partition(" ")
         if any(map(is_memory, operands.split(","))):
             return None
@@ -108,9 +110,9 @@ class Uarch:
         return next((fusion.cost for fusion in found), None)
 
     def lacks(self, instructions: Iterable[Native]) -> tuple[str, ...]:
-        """Return the CPUID features that these instructions need and this CPU has not."""
+        """Return the CPUID features that these instructions need and this CPU lacks."""
         return self.without(self.decoder.needs(instructions))
 
     def without(self, features: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the CPUID features that this CPU has not."""
+        """Return which of the CPUID features this CPU lacks."""
         return tuple(sorted(set(features) - self.features - self.always))

@@ -1,1 +1,1 @@
-"""What is asked of a kernel before it is believed: vectors, proofs, random points, attacks."""
+"""Checks of kernels: test vectors, proofs, random points, attacks."""

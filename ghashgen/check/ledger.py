@@ -1,8 +1,8 @@
-"""What is recorded as proved, PROOFS.json, and the hand-kept list of what must be, `EXPECTED`.
+"""PROOFS.json, the record of what is proved, and `EXPECTED`, the hand-kept list of what must be.
 
-The record names every theorem and the bytes that it is about. It carries a hash of itself, so that
-one that was edited or cut short is not read; who means to deceive can compute that hash too, and is
-found out by `ghashgen prove`, which compares the record with what it has proved.
+The record names every theorem and the bytes that it is about. It contains its own hash, so an
+edited or truncated record is not read. An attacker can compute that hash too; `ghashgen prove`
+detects this, because it compares the record with what it has proved.
 """
 
 import json
@@ -36,7 +36,7 @@ _FILE = Document(_Record, "is no list of proofs", WRITE)
 
 
 def recorded(verdicts: Iterable[Verdict]) -> Any:
-    """Return verdicts as data of a file, in the order given."""
+    """Return verdicts as data for a file, in the given order."""
     kept = [msgspec.structs.replace(verdict, report="") for verdict in verdicts]
     return json.loads(msgspec.json.encode(kept))
 
@@ -46,7 +46,7 @@ def _seal(proofs: Any) -> str:
 
 
 def dump(verdicts: Iterable[Verdict]) -> str:
-    """Return the text of PROOFS.json; seconds are those of the run that proved."""
+    """Return the text of PROOFS.json. Its seconds are those of the run that proved."""
     proofs = recorded(sorted(verdicts, key=lambda verdict: verdict.kernel))
     body = {"sha256": _seal(proofs), "proofs": proofs}
     return json.dumps(body, indent=1, ensure_ascii=False) + "\n"
@@ -56,21 +56,21 @@ def load(path: Path) -> tuple[Verdict, ...]:
     """Read PROOFS.json.
 
     Raises:
-        GhashgenError: it is missing, is no record, or is not as it was written.
+        GhashgenError: it is missing, is not a record, or was changed.
     """
     data = _FILE.content_of(path)
     record = _FILE.parse(data, str(path))
-    # The hash is of all that the file says, whatever of it is read.
+    # The hash covers everything in the file, also what is not read.
     if record.sha256 != _seal(json.loads(data)["proofs"]):
-        raise GhashgenError(f"{path} is not as it was written: its hash differs", WRITE)
+        raise GhashgenError(f"{path} was changed: its hash differs", WRITE)
     return record.proofs
 
 
 def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str, Entry]) -> None:
-    """Refuse a record that is not of the kernels, and of the code, that the manifest lists.
+    """Refuse a record whose kernels or code differ from the manifest's.
 
     Raises:
-        GhashgenError: a kernel is in one of them only, or its code has another hash.
+        GhashgenError: a kernel is in only one of them, or its code has another hash.
     """
     about = {verdict.kernel: verdict.text_sha256 for verdict in verdicts}
     _refuse_others(path, about, entries, about.keys() | entries.keys())
@@ -79,9 +79,9 @@ def require_fresh(path: Path, verdicts: Iterable[Verdict], entries: Mapping[str,
 def unrecorded(
     path: Path, verdicts: Iterable[Verdict], entries: Mapping[str, Entry]
 ) -> tuple[str, ...]:
-    """Return which kernels that the manifest lists the record says nothing of, by name.
+    """Return the names of the manifest's kernels that the record lacks.
 
-    Nothing is proved of those, as far as is recorded, and whoever shows the record says so.
+    No proof of these is recorded; whoever shows the record must say so.
 
     Raises:
         GhashgenError: a recorded kernel is not listed, or its code has another hash.
@@ -94,19 +94,19 @@ def unrecorded(
 def _refuse_others(
     path: Path, about: Mapping[str, str], entries: Mapping[str, Entry], names: Iterable[str]
 ) -> None:
-    """Refuse where record and manifest do not have the same code under one of these names."""
+    """Refuse if record and manifest disagree about the code of one of these names."""
     listed = {name: entry.object.text_sha256 for name, entry in entries.items()}
     if other := sorted(name for name in names if about.get(name) != listed.get(name)):
         raise GhashgenError(
-            f"{path} and MANIFEST.json differ on the code of {some(other)}: not proved", WRITE
+            f"{path} and MANIFEST.json disagree about the code of {some(other)}: not proved", WRITE
         )
 
 
 def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """Refuse a record that differs from these verdicts in more than the seconds they took.
+    """Refuse a record that differs from these verdicts in anything but their seconds.
 
     Raises:
-        GhashgenError: as said, or `load` refuses the file.
+        GhashgenError: they differ, or `load` refuses the file.
     """
     then, now = (
         {proof["kernel"]: _timeless(proof) for proof in recorded(found)}
@@ -114,7 +114,7 @@ def require_same(path: Path, verdicts: Iterable[Verdict]) -> None:
     )
     names = then.keys() | now.keys()
     if other := sorted(name for name in names if then.get(name) != now.get(name)):
-        raise GhashgenError(f"{path} is not what was proved now, of {some(other)}", WRITE)
+        raise GhashgenError(f"{path} differs from what was proved now, for {some(other)}", WRITE)
 
 
 def _timeless(item: Any) -> Any:
@@ -124,12 +124,12 @@ def _timeless(item: Any) -> Any:
 
 
 def some(names: Sequence[str]) -> str:
-    """Return one name, or how many there are and the first."""
+    """Return one name, or the number of names and the first."""
     return f"{len(names)} kernels, first {names[0]}" if len(names) > 1 else names[0]
 
 
 def theorems(verdicts: Iterable[Verdict]) -> set[str]:
-    """Return what was proved, one line a kernel, function and theorem."""
+    """Return what was proved, one line for each kernel, function and theorem."""
     return {
         f"{verdict.kernel} {_name(verdict, function)} {theorem.what}"
         for verdict in verdicts
@@ -140,7 +140,7 @@ def theorems(verdicts: Iterable[Verdict]) -> set[str]:
 
 
 def _name(verdict: Verdict, function: FunctionProof) -> str:
-    """Return a function's name: what its symbol has after the kernel's, whatever its prefix."""
+    """Return a function's name: its symbol without the kernel's name and prefix."""
     return function.symbol.rpartition(f"{verdict.kernel}_")[2]
 
 
@@ -152,10 +152,10 @@ class _Line:
 
 
 def _lines(path: Path) -> list[_Line]:
-    """Read the hand-kept list: `kernel: function function … = theorem theorem …` a line.
+    """Read the hand-kept list, with lines `kernel: function function … = theorem theorem …`.
 
     Raises:
-        GhashgenError: the file is missing or a line has no meaning.
+        GhashgenError: the file is missing or a line is invalid.
     """
     out = []
     try:
@@ -169,7 +169,9 @@ def _lines(path: Path) -> list[_Line]:
         kernel, colon, rest = text.partition(":")
         functions, equals, whats = rest.partition("=")
         if not (colon and equals and functions.split() and whats.split()):
-            raise GhashgenError(f"{path}:{number}: {line!r}", "write kernel: functions = theorems")
+            raise GhashgenError(
+                f"{path}:{number}: invalid line {line!r}", "write kernel: functions = theorems"
+            )
         named = {f"{kernel} {f} {what}" for f in functions.split() for what in whats.split()}
         out.append(_Line(line, kernel, frozenset(named)))
     return out
@@ -177,7 +179,7 @@ def _lines(path: Path) -> list[_Line]:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One kernel of which the list says something else than was proved."""
+    """A kernel for which the list and the proofs differ."""
 
     kernel: str
     lost: tuple[str, ...]
@@ -185,7 +187,7 @@ class Mismatch:
     new: tuple[str, ...]
     """Proved and not listed."""
     take_out: tuple[str, ...]
-    """Lines of the list about this kernel, if they are to become those of `add`."""
+    """Lines of the list about this kernel that the lines of `add` would replace."""
     add: tuple[str, ...]
 
     def report(self) -> str:
@@ -202,8 +204,8 @@ def mismatches(
 ) -> list[Mismatch]:
     """Return where the list and the verdicts differ, by kernel.
 
-    A run speaks of the kernels that it was given; one that is neither of the catalogue nor listed
-    need not be. Only a run of the `whole` catalogue finds what is listed of no kernel at all.
+    Only the kernels of this run are compared. Kernels outside the catalogue need not be listed.
+    Only a run of the `whole` catalogue finds lines about kernels that do not exist.
     """
     lines = _lines(path)
     listed = {line.kernel for line in lines}
@@ -228,7 +230,9 @@ def mismatches(
 
 
 def _written(kernel: str, proved: Iterable[str]) -> Iterable[str]:
-    """Yield the lines that list these theorems of a kernel, functions with the same ones in one."""
+    """Yield lines that list these theorems of a kernel; functions with the same theorems share
+    one.
+    """
     whats: dict[str, set[str]] = {}
     for item in proved:
         _, function, what = item.split()
@@ -248,5 +252,5 @@ def _functions() -> dict[str, None]:
 
 
 def provable(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return the entries of families that the prover knows: what a record must hold."""
+    """Return the entries of families that the prover knows. A record must contain these."""
     return {name: e for name, e in entries.items() if e.family in claims()}

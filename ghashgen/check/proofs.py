@@ -1,6 +1,7 @@
-"""Proves built kernels from their bytes, in parallel; `ghashgen.check.verdicts` keeps the verdicts.
+"""Proves built kernels from their bytes, in parallel; `ghashgen.check.verdicts` caches the
+verdicts.
 
-What is recorded, and what must be proved, is the business of `ghashgen.check.ledger`.
+`ghashgen.check.ledger` knows what is recorded and what must be proved.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +26,7 @@ from ghashgen.verify.prove import prove_object
 
 
 def require_provable(kernels: Iterable[Point]) -> None:
-    """Refuse kernels of an architecture whose bytes the prover does not read.
+    """Refuse kernels of an architecture that the prover does not read.
 
     Raises:
         GhashgenError: names the first of them.
@@ -34,20 +35,20 @@ def require_provable(kernels: Iterable[Point]) -> None:
         arch = kernel.instruction_set.arch
         if not arch.proved:
             raise GhashgenError(
-                f"{kernel.name} is for {arch.title}, whose bytes are not proved",
+                f"{kernel.name} is for {arch.title}, which the prover does not read",
                 f"run it: ghashgen validate --isa {kernel.instruction_set.name}",
             )
 
 
 def statement(kernel: Point, symbol: str, abi: str, table_align: int = 0) -> Any:
-    """Return what a kernel claims to be, of the type that its family has for it.
+    """Return what a kernel claims, in its family's type of statement.
 
-    `symbol` begins the names of its functions; callers promise a table aligned to `table_align`
-    bytes, 0 standing for what the instructions need.
+    `symbol` begins the names of its functions. Callers promise a table aligned to `table_align`
+    bytes; 0 means what the instructions need.
 
     Raises:
-        GhashgenError: it exports a function that the prover has no statement for, or the prover
-            does not know its family, or does not read the bytes of its architecture.
+        GhashgenError: the prover does not know the kernel's family or architecture, or has no
+            statement for a function that it exports.
     """
     require_provable((kernel,))
     align = table_align or kernel.instruction_set.operand_align
@@ -56,15 +57,15 @@ def statement(kernel: Point, symbol: str, abi: str, table_align: int = 0) -> Any
 
 @dataclass(frozen=True)
 class Proved:
-    """The verdicts on some kernels, in their order, and where they are from."""
+    """The verdicts on some kernels, in order, and where they come from."""
 
     verdicts: list[Verdict]
     reused: int
-    """How many were kept by an earlier run."""
+    """Number of verdicts from an earlier run."""
     disbelieved: tuple[str, ...]
-    """Kernels of which a verdict was kept that had not the seal that belongs to it."""
+    """Kernels whose cached verdict did not fit its seal."""
     unsealed: str
-    """Why no verdict can be kept, if none can."""
+    """Why verdicts cannot be cached, or ""."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,8 @@ def _prove(store: Store, task: _Task) -> Verdict:
     proof = prove_object(task.obj, task.spec)
     if proof.unstated:
         raise GhashgenError(
-            f"{proof.kernel} exports {', '.join(proof.unstated)}, of which nothing is stated",
-            "a function of a kernel is one that its family lists: mend `exports` there",
+            f"{proof.kernel} exports {', '.join(proof.unstated)}, which its statement lacks",
+            "a kernel exports only functions that its family lists: correct `exports` there",
         )
     explain(proof.refutation)
     verdict = Verdict(
@@ -97,7 +98,7 @@ def _prove(store: Store, task: _Task) -> Verdict:
         text_sha256=sha256(read_object(task.obj).code),
         report=proof.report(),
     )
-    # By the worker, so that an interrupt loses only what is not proved yet.
+    # The worker stores it, so that an interrupt loses only unfinished proofs.
     store.keep(task.obj, task.spec, verdict)
     return verdict
 
@@ -110,7 +111,7 @@ def prove(
 ) -> Proved:
     """Return the verdict on each kernel, proving in parallel what `folder` does not hold.
 
-    `fresh` proves all of them, whatever it holds.
+    `fresh` ignores the folder and proves all of them.
     """
     store = Store(folder, user_seal(), foundation())
     tasks = [_task(built) for built in kernels]

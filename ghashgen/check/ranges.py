@@ -1,11 +1,11 @@
-"""Of which lengths the theorems about a function must be, as `EXPECTED` lists them by hand.
+"""Checks that theorems cover the lengths that `EXPECTED` lists by hand.
 
-A theorem that is named and was shown of fewer lengths, or with input and output apart alone, is
-another theorem. The list says the words of each part of a proof, function by function:
+A theorem with the same name but for fewer lengths, or only for separate input and output, is
+another theorem. The list has the words of each part of a proof, for each function:
 
     update: 0..n by execution; n+1..4611686018427387903 by induction
 
-n stands for whatever number is there, and n+1 for the next one: so the parts meet.
+n stands for any number, and n+1 for the next one, so that the parts meet.
 """
 
 import re
@@ -19,14 +19,14 @@ from ghashgen.verify.prove import FunctionProof, Theorem
 EXPECTED = Path("docs") / "expected-lengths.txt"
 
 _LETTER = re.compile(r"\b(?P<name>[nr])\b(?P<next>\+1\b)?")
-"""A number that is not written out, or the one that follows it."""
+"""A letter for a number, perhaps with +1."""
 
 
 def listed(path: Path) -> Mapping[str, str]:
-    """Read the list, `function: lengths by method; lengths by method` a line.
+    """Read the list, with lines `function: lengths by method; lengths by method`.
 
     Raises:
-        GhashgenError: the file is missing or a line has no meaning.
+        GhashgenError: the file is missing or a line is invalid.
     """
     out: dict[str, str] = {}
     try:
@@ -39,13 +39,15 @@ def listed(path: Path) -> Mapping[str, str]:
             continue
         name, colon, said = map(str.strip, text.partition(":"))
         if not (name and colon and said) or name in out:
-            raise GhashgenError(f"{path}:{number}: {line!r}", "write function: lengths by method")
+            raise GhashgenError(
+                f"{path}:{number}: invalid line {line!r}", "write function: lengths by method"
+            )
         out[name] = said
     return out
 
 
 def others(verdicts: Iterable[Verdict], path: Path) -> list[str]:
-    """Return, in words, which theorems are of other lengths than the list has for their function.
+    """Return, in words, the theorems that cover other lengths than the list has for their function.
 
     Raises:
         GhashgenError: the list cannot be read.
@@ -63,7 +65,7 @@ def others(verdicts: Iterable[Verdict], path: Path) -> list[str]:
 
 
 def fits(said: str, wanted: str) -> bool:
-    """Return whether the words of a proof are those wanted, some number being in each letter."""
+    """Return whether a proof's words match the wanted ones, with some number for each letter."""
     end, pattern, follows = 0, "", []
     seen: set[str] = set()
     for k, letter in enumerate(_LETTER.finditer(wanted)):
@@ -82,7 +84,7 @@ def fits(said: str, wanted: str) -> bool:
 
 
 def _said(function: FunctionProof) -> dict[str, str]:
-    """Return what each theorem of a function is of; nothing, if it has none at all."""
+    """Return the lengths that each theorem of a function covers."""
     parts: dict[str, list[Theorem]] = {}
     for theorem in function.theorems:
         parts.setdefault(theorem.what, []).append(theorem)

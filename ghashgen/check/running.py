@@ -1,8 +1,9 @@
-"""Runs an object of anybody's against the specification, every function at many turns of its loop.
+"""Runs any object and compares it with the specification, each function at many turns of its loop.
 
-Nothing of the prover is in it. The object runs in a process of its own, the harness's or the
-emulator's, with a limit on the time of a call, so that a fault, an endless loop or a read past a
-buffer is a line that says what was called. What is right, the field says, and of AES-GCM pyca's.
+It uses nothing of the prover. The object runs in a separate process, the harness's or the
+emulator's, with a time limit for each call. So a fault, an endless loop or a read past a buffer is
+reported in a line that names the call. Right answers come from the field, and for AES-GCM from
+pyca.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,27 +31,27 @@ from ghashgen.support.extras import require
 from ghashgen.support.wording import counted
 
 SAMPLE = 16
-"""Of what has nothing to do with the group, every so manieth is run, on this CPU too."""
+"""One in this many of the trials that do not depend on the group is run, also on this CPU."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What running an object showed."""
+    """The result of running an object."""
 
     how: str = ""
-    """native or emulated, "" where it was not run."""
+    """native or emulated, or "" if it was not run."""
     calls: int = 0
     functions: tuple[str, ...] = ()
     tail: int = 0
-    """Every length to this one was run, in bytes; where calls take long, some."""
+    """Every length up to this one, in bytes, was run; if calls are slow, some of them."""
     wrong: str = ""
-    """The first call that was wrong, and how."""
+    """The first wrong call, and how it was wrong."""
     not_run: str = ""
     """Why it was not run."""
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The result in words."""
         if self.not_run:
             return f"not run: {self.not_run}"
         if self.wrong:
@@ -64,12 +65,12 @@ class Ran:
 
     @property
     def few(self) -> bool:
-        """Whether fewer calls were made, since each takes long."""
+        """Whether fewer calls were made, because each is slow."""
         return self.how == "emulated"
 
 
 def run(statement: object, obj: Path, folder: Path, emulate: bool = False) -> Ran:
-    """Run an object by its statement; `emulate` asks for the emulator whatever this CPU has."""
+    """Run an object by its statement; `emulate` always uses the emulator."""
     with ExitStack() as stack:
         try:
             found = stated(statement, obj)
@@ -82,10 +83,10 @@ def run(statement: object, obj: Path, folder: Path, emulate: bool = False) -> Ra
 
 
 def _runner(found: Stated, folder: Path, emulate: bool, stack: ExitStack) -> Runner:
-    """Return what runs an object: this CPU, or the emulator where it lacks a feature.
+    """Return a runner for this CPU, or for the emulator if the CPU lacks a feature.
 
     Raises:
-        GhashgenError: neither can.
+        GhashgenError: neither can run it.
     """
     why = ""
     if not emulate:
@@ -95,7 +96,7 @@ def _runner(found: Stated, folder: Path, emulate: bool, stack: ExitStack) -> Run
             why = f"{refusal.cause}, and "
     emulator = stack.enter_context(Emulator())
     try:
-        emulator.features()  # that there is none is said before anything is run
+        emulator.features()  # fails here, before anything is run, if there is none
     except GhashgenError as refusal:
         raise GhashgenError(f"{why}{refusal.cause}", refusal.remedy) from None
     free: Queue[Emulator] = Queue()
@@ -104,10 +105,11 @@ def _runner(found: Stated, folder: Path, emulate: bool, stack: ExitStack) -> Run
 
 
 def native_runner(found: Stated, folder: Path) -> Native:
-    """Return what runs an object on this CPU.
+    """Return a runner for this CPU.
 
     Raises:
-        GhashgenError: it lacks a feature, the object cannot be linked, or there is no compiler.
+        GhashgenError: the CPU lacks a feature, the object cannot be linked, or there is no
+        compiler.
     """
     needs = needed(found.obj)
     harness = _harness(found, needs, folder)
@@ -148,7 +150,7 @@ def _trials(found: Stated, few: bool) -> Iterator[Trial]:
 
 
 def _tried(found: Stated, runner: Runner) -> Ran:
-    """Run all that there is for an object, until something is wrong."""
+    """Run all trials for an object until one is wrong."""
     calls, few = 0, isinstance(runner, Emulated)
 
     def ran(wrong: str = "") -> Ran:

@@ -1,7 +1,7 @@
-"""An object that a statement speaks of, as something that can be called.
+"""An object, by its statement, as something that can be called.
 
-A statement names each function's operation; what we call that operation by, and with which
-parameters, says the function of this project that is shown to be the same (`Function.statement`).
+A statement names the operation of each function. `Function.statement` maps it to this project's
+function with the same meaning, whose name and parameters are used.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from ghashgen.verify.gcm.table import ROUND_KEY
 from ghashgen.verify.hash.spec import KernelSpec
 
 GARBAGE = b"\xa5"
-"""What stands in a table where nothing is stated."""
+"""Fills table bytes about which nothing is stated."""
 
 Statement = KernelSpec | GcmSpec
 
 
 @dataclass(frozen=True)
 class Stated:
-    """An object, by its statement."""
+    """An object with its statement."""
 
     name: str
     obj: Path
@@ -42,13 +42,13 @@ class Stated:
     op: str
     order: Order
     cells: tuple[Cell, ...]
-    """What the table holds of a hash; nothing where round keys are."""
+    """The table's cells for a hash; unstated where there are round keys."""
     round_keys: Mapping[int, int]
     """The cells that hold round keys, each with its round."""
     exported: Mapping[str, Exported]
 
     def table(self, key: bytes) -> bytes:
-        """Return the table of a key, as it is stated."""
+        """Return a key's table, as stated."""
         h = aes.cipher(key, ZERO_BLOCK) if self.key_bytes else key
         held = dict(enumerate(hashes.table(self.cells, self.order, self.op, h)))
         rounds = b"".join(aes.key_expansion(key)) if self.key_bytes else b""
@@ -62,7 +62,7 @@ def stated(statement: object, obj: Path) -> Stated:
     """Return the object of a statement.
 
     Raises:
-        GhashgenError: nothing here runs what it is of.
+        GhashgenError: nothing here can run its family.
     """
     if not isinstance(statement, Statement):
         raise GhashgenError("nothing runs objects of this family")
@@ -95,7 +95,9 @@ def stated(statement: object, obj: Path) -> Stated:
 
 
 def cell_of(item: tuple[str, int] | None) -> Cell:
-    """Return a cell of a statement as `check.sampled` has it; round keys are nothing of a hash."""
+    """Return a statement's cell in the type of `check.sampled`; round keys become unstated
+    bytes.
+    """
     kind, power = (FREE, 0) if item is None or item[0] == ROUND_KEY else item
     kind, _, step = kind.partition("/")
     return Cell(kind, power, int(step or 1))

@@ -1,4 +1,4 @@
-"""What a kernel that this package did not emit claims to be, from a TOML file:
+"""Reads from a TOML file what a kernel claims that this package did not emit:
 
     name = "example"
     family = "hash"              # the default; or "gcm"
@@ -16,9 +16,9 @@
     length_multiple = 1          # 16: whole blocks only
     length_unit = 1              # 16: the length counts blocks
 
-The keys of a family are those of its claims (`ghashgen.check.claims`): "gcm" wants key_bits and
-cells, "key0" … among them, and has neither op nor entries. The statement itself checks what it
-means; here only its form. The prover does not read files.
+Each family has its own keys (`ghashgen.check.claims`): "gcm" needs key_bits, and "key0" … among its
+cells, and has neither op nor entries. Only the form is checked here; the statement itself checks
+the meaning. The prover does not read files.
 """
 
 from dataclasses import fields
@@ -37,7 +37,7 @@ _UNLIKE, _REMEDY = "is no statement", "see docs/proof.md for an example"
 
 
 class _Family(Struct, frozen=True):
-    """What of a file says which keys it has."""
+    """The part of a file that decides which keys it has."""
 
     family: str = "hash"
 
@@ -46,10 +46,10 @@ _FAMILY = Document(_Family, _UNLIKE, _REMEDY)
 
 
 def load_spec(path: Path) -> Any:
-    """Read a statement from a TOML file, of the type that its family has for it.
+    """Read a statement from a TOML file, in its family's type.
 
     Raises:
-        GhashgenError: the file is not TOML, a key is missing, unknown, or has no meaning.
+        GhashgenError: the file is not TOML, or a key is missing, unknown or invalid.
     """
     content = _FAMILY.content_of(path)
     try:
@@ -63,7 +63,7 @@ def load_spec(path: Path) -> Any:
 
 
 def statement_text(stated: Any) -> str:
-    """Return a statement as a file that `load_spec` reads: its fields are the keys."""
+    """Return a statement as a file that `load_spec` reads; its fields are the keys."""
     family = next(found.family for found in claims().values() if type(stated) is found.kind)
     lines = [f'family = "{family}"']
     for field in fields(stated):

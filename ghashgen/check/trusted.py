@@ -1,4 +1,4 @@
-"""How much of this package a proof of the bytes rests on: the prover's imports, in lines."""
+"""How much of this package a proof rests on: the prover's imports, in lines of code."""
 
 import ast
 import tokenize
@@ -15,19 +15,22 @@ ROOTS = (
     "ghashgen.verify.prove",
     *(f"ghashgen.verify.{path.parent.name}.spec" for path in sorted(PACKAGE.glob(SPECS))),
 )
-"""What `ghashgen prove`, `prove-object` and `ghashgen.prove` all call with an object's bytes, and
-where the statements that they hand over are from, one a family."""
+"""The modules that `ghashgen prove`, `prove-object` and `ghashgen.prove` all call with an object's
+bytes, and those of their statements, one for each family.
+"""
 
 ROWS = "verify/x86_64/rows"
-"""What one instruction does, form by form; each is compared with a CPU."""
+"""The effect of each instruction, form by form; each is compared with a CPU."""
 
 SECOND = (
     "verify/engine/behind.py",
     "verify/engine/stretches.py",
     "verify/hash/exponents.py",
 )
-"""The second line behind the inductions. It begins when the first line has shown all that is
-claimed, with a prover of its own, and can only refuse: without it the same proofs stand."""
+"""The second line of defence behind the inductions. It begins when the first line has shown
+everything that is claimed, uses its own prover, and can only refuse: without it the same proofs
+hold.
+"""
 
 GCM = (
     "algebra/field/aes.py",
@@ -36,7 +39,7 @@ GCM = (
     "verify/gcm",
     "verify/x86_64/rows/aes.py",
 )
-"""What is loaded for AES-GCM's sake: no function of a hash has an operation of these."""
+"""Loaded only for AES-GCM: no operation of a hash function is in these."""
 
 PARTS = {
     "what AES-GCM is": GCM,
@@ -46,12 +49,16 @@ PARTS = {
     "the rest of the first line": ("verify",),
     "the package and its errors": (".",),
 }
-"""What each part is for -> its folders or files; a file belongs to the first that holds it."""
+"""The purpose of each part -> its folders or files; a file belongs to the first part that holds
+it.
+"""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some files that the prover loads; lines of code have neither text nor blank ones."""
+    """Some files that the prover loads; lines of code exclude docstrings, comments and blank
+    lines.
+    """
 
     name: str
     where: tuple[str, ...]
@@ -62,12 +69,12 @@ class Part:
 
 @cache
 def trusted_files() -> tuple[Path, ...]:
-    """Return the files of this package that the prover imports, directly or not, sorted."""
+    """Return the files of this package that the prover imports, directly or indirectly, sorted."""
     found: set[Path] = set()
     todo = [*ROOTS]
     while todo:
         name = todo.pop()
-        # Importing a module runs the packages that it is in.
+        # Importing a module runs the packages that contain it.
         names = [".".join(name.split(".")[: k + 1]) for k in range(name.count(".") + 1)]
         for path in filter(None, map(_file, names)):
             if path not in found:
@@ -77,7 +84,7 @@ def trusted_files() -> tuple[Path, ...]:
 
 
 def trusted_parts() -> tuple[Part, ...]:
-    """Return the parts of what a proof rests on, the second line aside, each with its size."""
+    """Return the parts that a proof rests on, without the second line, each with its size."""
     rest = [path for path in trusted_files() if not _within(path, SECOND)]
     parts = []
     for name, where in PARTS.items():
@@ -105,7 +112,7 @@ def _part(name: str, where: tuple[str, ...], files: list[Path]) -> Part:
 
 @cache
 def _lines_of_code(path: Path) -> int:
-    """`code_lines` of a file of this package, which stays as it is while the package runs."""
+    """`code_lines` of a file of this package, which does not change while the package runs."""
     return code_lines(path)
 
 

@@ -1,7 +1,8 @@
-"""Vendoring: kernels that are proved, and what goes with them, into a tree of somebody else's.
+"""Vendoring: puts proved kernels, and the files that they need, into another project's tree.
 
-In three steps, so that nothing is written before all is known to be right: `prepare` makes the
-files, `prove` proves the kernels among them from their bytes, `write` writes them with the record.
+There are three steps, so that nothing is written before everything is known to be right: `prepare`
+makes the files, `prove` proves the kernels among them from their bytes, `write` writes them with
+the record.
 """
 
 import re
@@ -43,39 +44,39 @@ INTO = "--into"
 
 
 GIVEN_TAG = "tag_length"
-"""The role of a parameter that only functions have which are given a tag."""
+"""The role of a parameter that only functions with a given tag have."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be vendored, and for whom."""
+    """What to vendor, and for which target."""
 
     kernels: tuple[Point, ...]
     target: Target
     host: Host
     options: tuple[str, ...]
-    """The words of the command that say all of this."""
+    """The words of the command with these choices."""
     threads: bool = False
     unproved: bool = False
-    """Whether kernels may be taken that are not proved."""
+    """Whether to accept kernels that are not proved."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The files of a folder but for the record, by their path below it."""
+    """The files of a folder, except the record, by path below it."""
 
     order: Order
     artefacts: tuple[Artefact, ...]
-    """As ELF, which is what is proved."""
+    """The kernels as ELF, which is what is proved."""
     entries: tuple[Entry, ...]
     """In the order of the artefacts."""
     files: dict[str, str]
     callers: tuple[str, ...]
-    """Of each kernel the dispatcher that calls it, by its path, "" where none does."""
+    """For each kernel the path of the dispatcher that calls it, or ""."""
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """The kernels that the dispatcher of their family has no use for, by name."""
+        """Names of the kernels that their family's dispatcher never uses."""
         with_one = {e.family for e, file in zip(self.entries, self.callers, strict=True) if file}
         return tuple(
             entry.name
@@ -91,28 +92,29 @@ class Evidence:
     lines: tuple[str, ...]
     refused: str = ""
     constants: str = ""
-    """SHA-256 of .rodata of the object that was proved, "" where it has none."""
+    """SHA-256 of .rodata of the proved object, "" if it has none."""
 
 
 def this_maker() -> Maker:
-    """Return this version, its prover included."""
+    """Return this version, including its prover."""
     return maker(sources_sha256())
 
 
 def prepare(
     order: Order, into: Path, force: bool, on_done: Callable[[Point], None] = lambda kernel: None
 ) -> Prepared:
-    """Make the files of an order, and see that they may be written; write nothing.
+    """Make the files of an order and check that they may be written; write nothing.
 
     Raises:
         GhashgenError: the folder cannot be written, or holds a file that was edited or that no
-            record lists; a kernel cannot be made, or none can be proved and this was not asked for.
+            record lists; a kernel cannot be made; or one cannot be proved and the order does not
+            accept that.
     """
     require_writable(into, INTO)
     if not order.unproved:
         for kernel in order.kernels:
             if why := unprovable(kernel):
-                raise GhashgenError(why, "pass --unproved to take it all the same")
+                raise GhashgenError(why, "pass --unproved to take it anyway")
     old = vendored.read(into)
     target = order.target
     tool = find_assembler(target.syntax.assembler)
@@ -120,7 +122,7 @@ def prepare(
     entries = tuple(manifest_entry(artefact, tool) for artefact in artefacts)
     ordered = sorted(entries, key=lambda entry: entry.name)
     number = Counter(entry.family for entry in entries)
-    # One kernel of a family leaves a dispatcher nothing to choose.
+    # With one kernel of a family, a dispatcher has nothing to choose.
     several = [entry for entry in ordered if number[entry.family] > 1]
     dispatchers = render_all(several, target.library) if several else {}
     files = {artefact.file: artefact.text for artefact in artefacts}
@@ -139,7 +141,7 @@ def prepare(
 
 
 def _caller(entry: Entry, dispatchers: Mapping[str, str], host: Host) -> str:
-    """Return the dispatcher's file that names a kernel's functions, "" if none does."""
+    """Return the dispatcher's file that names a kernel's functions, or ""."""
     word = re.compile(rf"\b{entry.symbols['init']}\b")
     found = [name for name, text in dispatchers.items() if name[-2:] == ".c" and word.search(text)]
     return host.place(found[0]) if found else ""
@@ -155,7 +157,7 @@ def _licence() -> str:
 
 
 def unprovable(kernel: Point) -> str:
-    """Return why the prover has nothing to say of a kernel, "" where it has."""
+    """Return why the prover cannot handle a kernel, or ""."""
     try:
         proofs.require_provable((kernel,))
         claims_of(kernel.family)
@@ -167,10 +169,10 @@ def unprovable(kernel: Point) -> str:
 def prove(
     prepared: Prepared, on_done: Callable[[object], None] = lambda built: None
 ) -> tuple[Evidence, ...]:
-    """Prove every kernel from the bytes of its file, or find its proof among those kept here.
+    """Prove every kernel from the bytes of its file, or find a cached proof.
 
     Raises:
-        GhashgenError: a kernel is not proved and the order does not take such.
+        GhashgenError: a kernel is not proved and the order does not accept that.
     """
     order = prepared.order
     where = replace(order.target, fmt=_elf(order.kernels))
@@ -217,7 +219,7 @@ def _evidence(artefact: Artefact, verdict: Verdict | None) -> Evidence:
 
 
 def _lines(function: FunctionProof, base: str) -> Iterable[str]:
-    """Yield what is proved of a function: theorems, and by which method for which lengths."""
+    """Yield what is proved of a function: theorems, and the method for each range of lengths."""
     ranges: dict[tuple[str, str], list[str]] = {}
     for theorem in function.theorems:
         ranges.setdefault((covered(theorem), theorem.method), []).append(theorem.what)
@@ -233,10 +235,10 @@ def _lines(function: FunctionProof, base: str) -> Iterable[str]:
 def write(
     prepared: Prepared, evidence: Sequence[Evidence], into: Path, force: bool
 ) -> dict[str, str]:
-    """Write the files and their record, and remove what an earlier run wrote and this one does not.
+    """Write the files and their record; remove files of an earlier run that are no longer needed.
 
-    Return of each file what became of it. With `force`, files that were edited are overwritten; of
-    a record that was edited nothing is believed, and nothing that it lists is removed.
+    Return what became of each file. With `force`, edited files are overwritten. If the record was
+    edited, it is ignored, and nothing that it lists is removed.
 
     Raises:
         GhashgenError: a file was edited meanwhile, or cannot be written; nothing is written then.
@@ -246,7 +248,7 @@ def write(
     hashes = {name: sha256(text.encode()) for name, text in prepared.files.items()}
     order = prepared.order
     record = Record(this_maker(), order.host.name, order.options, hashes)
-    # Last, so that a folder in which moving stops half-way is not what its record says.
+    # Moved last, so that after an interruption the folder does not match its record.
     files = {**prepared.files, vendored.NAME: vendored.dump(record, _said(prepared, evidence))}
     fates = {name: _fate(into / name, text) for name, text in files.items()}
     stale = _stale(old, prepared.files)
@@ -302,7 +304,9 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
 
 
 def _compares(entries: Iterable[Entry]) -> list[str]:
-    """Return the functions that compare a tag with the one given: time may say whether they do."""
+    """Return the functions that compare a tag with a given one; their time may reveal whether they
+    match.
+    """
     return list(
         dict.fromkeys(
             name
@@ -314,7 +318,7 @@ def _compares(entries: Iterable[Entry]) -> list[str]:
 
 
 def _command(verb: str, kernel: Point, target: Target) -> str:
-    """Return a call of a verb for a kernel, by its name where it has one in the catalogue."""
+    """Return a verb's command line for a kernel, by its name if it is in the catalogue."""
     words = command(verb, kernel, target)
     if kernel not in catalogue():
         return words
@@ -324,7 +328,7 @@ def _command(verb: str, kernel: Point, target: Target) -> str:
 
 
 def _of_an_object(kernel: Point, target: Target) -> str:
-    """Return the command that proves an object of the user's to be this kernel."""
+    """Return the command that proves the user's object to be this kernel."""
     plain = replace(target, syntax=Target().syntax, prefix="", backend=OWN)
     words = _command("prove-object NAME.o", kernel, plain)
     return f"{words} --symbol {target.symbol(kernel.name)}" if target.prefix else words

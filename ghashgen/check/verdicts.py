@@ -1,10 +1,9 @@
-"""Verdicts on kernels, and how they are kept from one run to the next, in build/proofs.
+"""Verdicts on kernels, and their cache in build/proofs.
 
-A verdict is a function of the object's bytes, of the statement, and of what it rests on: the
-prover's sources, and the versions of the packages that it reads bytes with and of Python. The file
-is named by a hash of all of these, and sealed as a verdict on all of these
-(`ghashgen.support.sealed`): one that does not have the seal that belongs to it is not read, and
-what it was about is proved again.
+A verdict depends on the object's bytes, the statement, the prover's sources, and the versions of
+Python and the packages that read bytes. A hash of all of these names the file, and it is sealed as
+a verdict on all of these (`ghashgen.support.sealed`). A file without the right seal is not read,
+and its kernel is proved again.
 """
 
 import hashlib
@@ -36,7 +35,9 @@ FILES = (
     "support/__init__.py",
     "support/errors.py",
 )
-"""What a verdict rests on beside the folders: what the prover imports, what makes and keeps one."""
+"""Files that a verdict rests on besides the folders: the prover's other imports, and what makes and
+keeps verdicts.
+"""
 
 FOLDERS = ("algebra/field", "algebra/ops", "check/claims", "verify")
 
@@ -45,17 +46,17 @@ READERS = ("iced-x86", "capstone", "pyelftools")
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was found of one kernel: `verify.prove.Proof` as a file has it."""
+    """The result for one kernel: `verify.prove.Proof` as stored in a file."""
 
     kernel: str
     code_sha256: str
-    """Of the sections of the object, relocated, and of its symbols (`verify.prove.code_sha256`)."""
+    """Hash of the object's sections, relocated, and its symbols (`verify.prove.code_sha256`)."""
     proved: bool
     refutation: Mapping[str, Any] | None
     functions: tuple[FunctionProof, ...]
     seconds: float
     text_sha256: str
-    """Of the object's code before relocation, as MANIFEST.json has it."""
+    """Hash of the object's code before relocation, as in MANIFEST.json."""
     report: str = ""
     """The proof in words; not recorded."""
 
@@ -67,7 +68,7 @@ def sources() -> list[Path]:
 
 
 def sources_sha256() -> str:
-    """Return the hash of these files and of their names."""
+    """Return the hash of these files and their names."""
     digest = hashlib.sha256()
     for path in sources():
         data = path.read_bytes()
@@ -77,25 +78,25 @@ def sources_sha256() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what a verdict rests on outside this package."""
+    """Return the versions of everything outside this package that a verdict rests on."""
     return {
         **{name: version(name) for name in READERS},
-        # LIBCAPSTONE_PATH can name another library than the package brings.
+        # LIBCAPSTONE_PATH can replace the package's own library.
         "capstone library": ".".join(str(number) for number in capstone.cs_version()),
         "python": f"{platform.python_implementation()} {sys.version}",
-        # With -O the prover's assertions are not there.
+        # -O removes the prover's assertions.
         "optimize": str(sys.flags.optimize),
     }
 
 
 def foundation() -> str:
-    """Return in one text what every verdict made now rests on."""
+    """Return in one text what every new verdict rests on."""
     return json.dumps({"sources": sources_sha256(), "versions": versions()}, sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Store:
-    """Verdicts in a folder, sealed."""
+    """A folder of sealed verdicts."""
 
     folder: Path
     seal: Seal
@@ -109,18 +110,18 @@ class Store:
         return self.folder / f"{sha256(self._about(obj, spec).encode())}.verdict"
 
     def find(self, obj: bytes, spec: Statement) -> Verdict | None:
-        """Return the verdict that is kept; None if there is none, or none that can be believed."""
+        """Return the cached verdict, or None if there is none or its seal does not fit."""
         try:
             seal, _, content = self.path(obj, spec).read_bytes().partition(b"\n")
         except OSError:
             return None
-        # Nothing is parsed before it is known to be ours.
+        # Parse nothing before it is known to be ours.
         if not self.seal.fits(seal, self._about(obj, spec), content):
             return None
         return msgspec.json.decode(content, type=Verdict)
 
     def keep(self, obj: bytes, spec: Statement, verdict: Verdict) -> None:
-        """Keep a verdict, where there is a key to seal it with.
+        """Cache a verdict, if there is a key to seal it with.
 
         Raises:
             GhashgenError: it cannot be written.

@@ -1,1 +1,1 @@
-"""The command line: `main` finds the verbs, `verbs` has one a file."""
+"""The command line: `main` finds the verbs; `verbs` holds one in each file."""

@@ -1,4 +1,4 @@
-"""What this machine has and lacks, and the command that mends it."""
+"""Lists what this machine has and lacks, with the command that installs what is missing."""
 
 import platform
 import shutil
@@ -31,16 +31,16 @@ class Finding:
     needed_for: str
     required: bool
     remedy: str
-    """The command that mends it, or why nothing can."""
+    """The command that installs it, or why nothing can."""
 
     @property
     def ok(self) -> bool:
-        """Whether it is there."""
+        """Whether it was found."""
         return bool(self.found)
 
 
 def _tool(find: Callable[[], object]) -> tuple[str, str]:
-    """Return (what was found, remedy) from a finder that refuses."""
+    """Return (what was found, remedy) from a finder that raises."""
     try:
         tool = find()
     except GhashgenError as refusal:
@@ -72,12 +72,12 @@ def _peachpy() -> Finding:
 
 def _llvm_mca() -> Finding:
     found, _ = _tool(find_llvm_mca)
-    # Debian's plain llvm is older than the models of znver4 and Sapphire Rapids.
+    # Debian's plain llvm is too old to model znver4 and Sapphire Rapids.
     return Finding("llvm-mca", found, "port bounds by a model", False, "apt-get install llvm-19")
 
 
 def _cpu(folder: Path) -> list[Finding]:
-    """Return one finding a set and family: what the CPU offers of what their kernels need."""
+    """Return one finding for each instruction set and family: which features the CPU has."""
     try:
         present = build_harness([], folder).features()
     except GhashgenError as refusal:
@@ -102,7 +102,7 @@ def _cpu(folder: Path) -> list[Finding]:
 
 
 def _needs() -> dict[tuple[str, str], set[str]]:
-    """Return the CPU features that kernels of the catalogue need, by set and family."""
+    """Return the CPU features that the catalogue's kernels need, by instruction set and family."""
     needs: dict[tuple[str, str], set[str]] = {}
     for entry in manifest.load(project_root() / GENERATED).values():
         key = (entry.isa, entry.family)
@@ -111,12 +111,12 @@ def _needs() -> dict[tuple[str, str], set[str]]:
 
 
 def _others() -> list[Finding]:
-    """Return what runs programs of the architectures that this machine is not of."""
+    """Return what runs programs of the other architectures."""
     return [_other(arch) for arch in arches().values() if arch != host()]
 
 
 def _other(arch: Arch) -> Finding:
-    """Return whether programs of another architecture are made and run here."""
+    """Return whether this machine can build and run programs of another architecture."""
     what = f"running {arch.title} kernels"
     try:
         machine = machine_for(arch)
@@ -126,7 +126,7 @@ def _other(arch: Arch) -> Finding:
 
 
 def _assemblers() -> list[Finding]:
-    """Return what assembles each syntax; only that of the default one must be there."""
+    """Return the assembler of each syntax; only the default syntax's is required."""
     out = []
     for arch in arches().values():
         found = syntaxes(arch.name)
@@ -140,7 +140,7 @@ def _assemblers() -> list[Finding]:
 
 
 def examine(folder: Path) -> Sequence[Finding]:
-    """Examine the machine; the harness that asks the CPU is built in `folder`."""
+    """Examine the machine. The program that detects CPU features is built in `folder`."""
     cc, cc_remedy = _tool(find_cc)
     return [
         _python(),

@@ -1,9 +1,10 @@
-"""The command line: `ghashgen VERB`; every module of `ghashgen.cli.verbs` exports a verb as
-COMMAND.
+"""The command line, `ghashgen VERB`. Each module of `ghashgen.cli.verbs` exports a verb as COMMAND.
 
-A verb's module is imported when it is called, so that no verb waits for what another one needs.
-Exit status: 0 done; 2 refused, or a proof, validation or comparison failed (one line says which);
-130 interrupted, by SIGTERM too; 141 whoever read the output went away (`| head`), as after SIGPIPE.
+A verb's module is imported when the verb is called, so no verb waits for another's imports.
+
+Exit status: 0: done. 2: refused, or a proof, validation or comparison failed (one line says which).
+130: interrupted, also by SIGTERM. 141: the reader of the output went away (`| head`), as after
+SIGPIPE.
 """
 
 import importlib
@@ -29,14 +30,14 @@ from ghashgen.support.wording import did_you_mean
 REFUSED, INTERRUPTED, UNREAD = 2, 130, 141
 
 _WHOLE = 400
-"""Characters that no verb's first sentence has."""
+"""More characters than any verb's first sentence has."""
 
 _OPTIONS = "options"
-"""The module of `ghashgen.cli.verbs` that is no verb."""
+"""The module of `ghashgen.cli.verbs` that is not a verb."""
 
 
 class Verbs(click.Group):
-    """The modules of `ghashgen.cli.verbs`, by name, with - for _."""
+    """The modules of `ghashgen.cli.verbs` by name, with - for _."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in alphabetical order."""
@@ -52,27 +53,27 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs with all of what each says of itself in its first sentence."""
+        """List the verbs, each with its whole first sentence."""
         named = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
             formatter.write_dl([(n, c.get_short_help_str(_WHOLE)) for n, c in named.items() if c])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Say where verbs write, here and now."""
-        # Written as they are: a path that is wrapped cannot be copied.
+        """List the folders that verbs write to, as resolved now."""
+        # Not wrapped: nobody can copy a wrapped path.
         with formatter.section("Files"):
             for line in (
-                f"{kernels_folder()}: kernels, where --out names no other folder",
+                f"{kernels_folder()}: kernels, unless --out names another folder",
                 f"{cache_folder()}: objects, programs, verdicts, measurements",
-                "The second may be deleted at any time;",
-                f"{CACHE} in the environment names another.",
+                "You may delete the second at any time.",
+                f"To move it, set {CACHE} in the environment.",
             ):
                 formatter.write(f"  {line}\n")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; name the near ones if there is none of this name."""
+        """Find the verb, or refuse and name similar ones."""
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
             remedy = did_you_mean(args[0], known, "see ghashgen --help")
@@ -87,14 +88,14 @@ class Verbs(click.Group):
         return name, command, rest
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Return the verbs that begin so, without importing them."""
+        """Return the verbs with this beginning, without importing them."""
         verbs = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         return [CompletionItem(verb) for verb in verbs] + click.Command.shell_complete(
             self, ctx, incomplete
         )
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; nothing that it printed is left for the end of the program."""
+        """Run the verb and flush what it printed."""
         try:
             done = super().invoke(ctx)
             sys.stdout.flush()
@@ -110,7 +111,7 @@ class _UnreadError(Exception):
 
 
 def _unread() -> bool:
-    """Whether a reader of ours went away; else a pipe to a child of ours broke."""
+    """Return whether our own reader went away, rather than a child's."""
     poll = select.poll()
     for number in (1, 2):
         poll.register(number, 0)
@@ -122,9 +123,9 @@ def _module(verb: str) -> str:
 
 
 def _outline(verb: str, option: str) -> click.Command | None:
-    """Return the choice options of a verb alone, if it has them and a value of one is to complete.
+    """Return a command with only a verb's choice options, if the verb has them and `option` is one.
 
-    Verbs take a while to import, and whoever waits for completion has typed a Tab.
+    Importing a whole verb would make completion slow.
     """
     from ghashgen.cli.verbs.options import choice_options
 
@@ -149,13 +150,13 @@ def main() -> None:
     """Run the command line and exit."""
     heed()
     try:
-        # Standalone, click would end an interrupted verb with status 1.
+        # In standalone mode click would end an interrupted verb with status 1.
         sys.exit(cli(prog_name="ghashgen", standalone_mode=False))
     except GhashgenError as refusal:
         click.echo(f"ghashgen: {refusal}", err=True)
         sys.exit(REFUSED)
     except click.ClickException as misuse:
-        # Without a verb, what is wrong is told by the help.
+        # Without a verb, click's message is the whole help.
         told = misuse.format_message()
         click.echo(told if "\n" in told else f"ghashgen: {_remedied(told, misuse)}", err=True)
         sys.exit(misuse.exit_code)
@@ -175,14 +176,14 @@ def main() -> None:
 
 
 def _remedied(told: str, misuse: click.ClickException) -> str:
-    """Return what is wrong with the words of a call, and where its options stand."""
+    """Return click's message about a wrong call, with a pointer to the verb's help."""
     path = getattr(getattr(misuse, "ctx", None), "command_path", "ghashgen")
     said = f"{told[:1].lower()}{told[1:]}".removesuffix(".")
     return f"{said}{'' if said.endswith('?') else ';'} see {path} --help"
 
 
 def _discard_output() -> None:
-    """What is still to be printed cannot be, and Python would say so when it ends."""
+    """Discard pending output, which Python would otherwise complain about at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,7 +1,7 @@
-"""What no option of one value may be: given two values, the last of which would hold, or nothing.
+"""Refuses an option of one value that is given two different values, or an empty one.
 
-An empty value is mostly a variable of a shell that is not set. As a path it would be the working
-folder, and where leaving the option out means something it would mean the same.
+An empty value is usually an unset shell variable. As a path it would mean the working folder, and
+elsewhere the default.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from ghashgen.support.errors import GhashgenError
 def require_once(
     name: str, command: click.Command, context: click.Context, args: Sequence[str]
 ) -> None:
-    """Refuse the words of a call that give an option of one value two different ones, or none.
+    """Refuse a call that gives an option of one value two different values, or an empty one.
 
-    Nothing is a value where it is the default.
+    An empty value is accepted where it is the default.
 
     Raises:
         GhashgenError: names the option and the values.
-        click.UsageError: the words are no call of this verb.
+        click.UsageError: the words do not parse.
     """
     inner = click.Context(command, info_name=name, parent=context)
     parser = command.make_parser(inner)
@@ -37,17 +37,15 @@ def require_once(
     for option in single:
         values = _values(option, given)
         if len(values) > 1:
-            raise GhashgenError(
-                f"{' and '.join(values)} are given, and only one of them can hold", "leave one out"
-            )
+            raise GhashgenError(f"{' and '.join(values)} exclude each other", "leave one out")
         if not option.is_flag and "" in given.get(option.name or "", ()) and option.default != "":
             raise GhashgenError(
-                f"{option.opts[0]} is given nothing", "give it a value, or leave it out"
+                f"{option.opts[0]} has an empty value", "give it a value, or leave it out"
             )
 
 
 def _collect(parser: Any, option: click.Option) -> None:
-    """Make the parser keep every value of an option, not the last alone."""
+    """Make the parser keep every value of an option, not only the last."""
     add, name = parser.add_option, option.name
     if not option.is_flag:
         add(option, opts=option.opts, dest=name, action="append", nargs=option.nargs)
@@ -58,6 +56,6 @@ def _collect(parser: Any, option: click.Option) -> None:
 
 
 def _values(option: click.Option, given: Mapping[str, Any]) -> list[str]:
-    """Return the different values of an option as words of the call, each once."""
+    """Return the distinct values of an option, as words of the call."""
     values = dict.fromkeys(given.get(option.name or "") or ())
     return [str(value) if option.is_flag else f"{option.opts[0]} {value}" for value in values]

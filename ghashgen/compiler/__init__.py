@@ -1,1 +1,1 @@
-"""Passes: each a pure function from one frozen value to the next; `pipeline` lists them."""
+"""The compiler passes: pure functions from one frozen value to the next. `pipeline` lists them."""

@@ -1,11 +1,11 @@
-"""allocate: virtual registers become physical ones; what does not fit is spilled to the stack.
+"""allocate: maps virtual registers to physical ones; spills to the stack if they do not suffice.
 
-Copies are coalesced first (a copy whose two registers do not interfere vanishes), then classes are
-coloured in order of definition, each with the first register free in it; if one does not fit, in an
-order that fits more. If one still does not, it or those that stand against it in one colour are
-spilled, whatever is cheaper: a class then lives in an aligned stack slot, is used from there where
-the instruction can read memory, else reloaded. Deterministic: no sets are iterated without sorting.
-`recheck` verifies the outcome without any of this.
+Copies are coalesced first: a copy vanishes if its two registers do not interfere. Then classes are
+coloured in order of definition, each with the first free register; if that fails, in an order that
+fits more. If it still fails, the failing class, or those that block it in one colour, are spilled,
+whichever is cheaper. A spilled class lives in an aligned stack slot and is used from there if the
+instruction can read memory; otherwise it is reloaded. The result is deterministic: no set is
+iterated without sorting. `recheck` verifies it independently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,9 @@ MAX_SLOTS = 256
 
 @dataclass(frozen=True)
 class Allocation:
-    """An allocated program, and how many spill slots, each a register wide, its frame needs."""
+    """An allocated program, and the number of spill slots, each as wide as a register, in its
+    frame.
+    """
 
     program: Program
     slots: int
@@ -42,11 +44,11 @@ def allocate(
 ) -> Allocation:
     """Return the program on physical registers.
 
-    `vector_limit` restricts the vector registers to the first so many (tests use it), `max_slots`
-    the values that may be spilled; `easily` allows no order of colouring but that of definition.
+    `vector_limit` is the number of vector registers to use (for tests), `max_slots` the number of
+    values that may be spilled; `easily` allows only the colouring in order of definition.
 
     Raises:
-        GhashgenError: the general registers do not suffice.
+        GhashgenError: the registers do not suffice.
     """
     pools = {
         RegClass.VEC: sorted(
@@ -58,7 +60,7 @@ def allocate(
     fixed = dict(zip(program.params, abi.params, strict=False))
     given = _given(program, isa)
     pinned: frozenset[VReg] = frozenset()
-    # A slot is as wide as the group loop's registers; what is wider stays in a register.
+    # A slot is as wide as the group loop's registers; wider values stay in registers.
     too_wide = frozenset(
         reg
         for op in program.ops
@@ -83,7 +85,7 @@ def allocate(
         program, fresh = _spill(program, isa, frozenset(graph.members(victim)), Slot(slots))
         pinned |= fresh
     raise GhashgenError(
-        f"{program.name}: registers do not suffice", "choose fewer blocks or a simpler variant"
+        f"{program.name}: there are too few registers", "choose fewer blocks or a simpler variant"
     )
 
 
@@ -114,7 +116,7 @@ def _colour(
     order: Sequence[VReg],
 ) -> tuple[dict[VReg, int], VReg | None]:
     colours: dict[VReg, int] = dict(fixed)
-    # Of what has a colour already: (members, edges), by register file and colour.
+    # (members, edges) of what has a colour already, by register file and colour.
     taken = {cls: dict.fromkeys(pool, (0, 0)) for cls, pool in pools.items()}
 
     def take(reg: VReg, colour: int, masks: tuple[int, int]) -> None:
@@ -138,10 +140,10 @@ def _colour(
 
 
 def _smallest_last(graph: Interference) -> list[VReg]:
-    """Return the classes so that each, where it stands, meets few of those before it.
+    """Return the classes in an order in which each meets few of the earlier ones.
 
-    The one with the fewest neighbours stands last, and so on among the others (Matula and Beck,
-    1983). Most functions need no such order, and keep registers in the order of their use.
+    The class with the fewest neighbours comes last, and so on recursively (Matula and Beck, 1983).
+    Most functions do not need this and keep registers in the order of their use.
     """
     left = {reg: graph.neighbours(reg) for reg in graph.classes()}
     place = {reg: i for i, reg in enumerate(left)}
@@ -163,12 +165,12 @@ def _victim(
 ) -> VReg:
     """Return the class to move to the stack for one that found no colour.
 
-    The price of a class are its uses, weighted by loop depth. What is cheapest goes: the failed one
-    itself, or all that stand against it in one colour; of these first what has most neighbours.
+    The price of a class is its uses, weighted by loop depth. The cheapest choice goes: the failed
+    class itself, or all that block it in one colour, of which first the one with most neighbours.
     """
     if failed.cls is not RegClass.VEC:
         raise GhashgenError(
-            f"{program.name}: general registers do not suffice", "choose a simpler variant"
+            f"{program.name}: there are too few general registers", "choose a simpler variant"
         )
     price: dict[VReg, int] = {}
     for block in program.blocks:
@@ -184,7 +186,7 @@ def _victim(
         way for way in ways.values() if not any(pinned & set(graph.members(reg)) for reg in way)
     ]
     if not open_:
-        # Another of the colours' classes may be moved, and then perhaps there is a way.
+        # Another of the colours' classes may be moved, which may then suffice.
         open_ = [
             [reg] for way in ways.values() for reg in way if not pinned & set(graph.members(reg))
         ]
@@ -200,7 +202,9 @@ def _victim(
 def _spill(
     program: Program, isa: Isa, members: frozenset[VReg], slot: Slot
 ) -> tuple[Program, frozenset[VReg]]:
-    """Move a class to a stack slot; return the program and the short-lived registers it added."""
+    """Move a class to a stack slot; return the program and the short-lived registers that it
+    adds.
+    """
     registers = [x for op in program.ops for x in op.operands if isinstance(x, VReg)]
     next_index = max(reg.index for reg in registers)
     fresh: list[VReg] = []
@@ -239,7 +243,7 @@ def _spill(
 def _spilled_copy(
     op: Op, members: frozenset[VReg], slot: Slot, rows: tuple[str, str], width: int
 ) -> list[Op]:
-    """Return the load or store that a copy from or to a spilled register becomes."""
+    """Return the load or store that replaces a copy from or to a spilled register."""
     target, source = op.operands
     load, store = rows
     if target in members and source in members:
@@ -250,7 +254,7 @@ def _spilled_copy(
 
 
 def rewrite(program: Program, isa: Isa, homes: Mapping[VReg, PReg]) -> Program:
-    """Put physical registers in place and drop copies that became empty."""
+    """Insert physical registers and drop copies that became empty."""
 
     def move(operand: Operand) -> Operand:
         if isinstance(operand, VReg):

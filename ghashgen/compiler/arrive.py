@@ -1,7 +1,7 @@
-"""arrive: parameters that the convention passes on the stack are loaded into their registers.
+"""arrive: loads parameters that the convention passes on the stack.
 
-They are loaded at the entry, since a function's other code knows registers only. A parameter that
-nothing reads is left where it is. `recheck` replays which one comes from where.
+They are loaded at the entry, because the rest of a function uses only registers. Unused parameters
+are not loaded. `recheck` replays which parameter comes from where.
 """
 
 from dataclasses import replace

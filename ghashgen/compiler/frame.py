@@ -1,17 +1,17 @@
-"""frame: an allocated program becomes a function of its calling convention.
+"""frame: turns an allocated program into a function of its calling convention.
 
-Prologue: callee-saved general registers, one stack frame for spill slots and callee-saved vector
-registers. Epilogue: the reverse, after wiping if the kernel asks for it. No frame is made where
-none is needed, so most functions stay leaf functions that never move the stack pointer. How a
-register is saved and a frame made, the architecture says (`arch.core.FrameCode`).
+The prologue saves general registers and makes one stack frame for spill slots and saved vector
+registers. The epilogue reverses this, after wiping if the kernel asks for it. Without need there is
+no frame, so most functions are leaf functions that never move the stack pointer. The architecture
+says how registers are saved and frames made (`arch.core.FrameCode`).
 
-A number that is returned goes to its register before anything is wiped or restored.
+A returned number moves to its register before anything is wiped or restored.
 
-Frame, from the stack pointer upwards after the prologue: spill slots, saved vector registers,
-padding, saved general registers, and what lies above on entry, parameters on the stack among it.
+The frame, from the stack pointer upwards after the prologue: spill slots, saved vector registers,
+padding, saved general registers, then what was above on entry, including stack parameters.
 
-How to unwind is said beside each instruction that moves the stack pointer or saves a register, once
-for every syntax and object format. The CFA is the stack pointer before the call.
+Unwind directives accompany each instruction that moves the stack pointer or saves a register; they
+serve every syntax and object format. The CFA is the stack pointer before the call.
 """
 
 from dataclasses import dataclass, replace
@@ -46,19 +46,19 @@ class Function:
     """A finished function on physical registers."""
 
     lines: tuple[Line, ...]
-    """All that its file says of it, in order; without padding until it is placed."""
+    """Everything in its file, in order; without padding until it is placed."""
     stack_bytes: int
-    """Bytes below those of the caller: saved registers and frame."""
+    """Stack bytes of its own: saved registers and frame."""
     spill_slots: int
     spill_ops: int
     vectors: tuple[int, ...]
     """Vector registers written, by number."""
     generals: tuple[int, ...]
-    """General registers written, by number, the stack pointer aside."""
+    """General registers written, by number, except the stack pointer."""
     constants: tuple[Constant, ...]
     """Constants read."""
     lengths: tuple[int, ...] = ()
-    """Bytes of each instruction, padding among them, once it is placed."""
+    """Bytes of each instruction, including padding, once it is placed."""
 
     @property
     def ops(self) -> tuple[Op, ...]:
@@ -125,7 +125,7 @@ def frame(allocation: Allocation, isa: Isa, abi: Abi, wipe: bool) -> Function:
             if isa.rows[op.code].flow is not Flow.RETURN:
                 lines.append(placed(op))
                 continue
-            # What stands below a return is entered with the frame as it is above it.
+            # Code below a return is entered with the frame as it is above the return.
             below = above and op is not last
             if op.operands:
                 if op.operands != (result,):
@@ -158,7 +158,7 @@ def _read(program: Program) -> tuple[Constant, ...]:
 
 
 def _given(program: Program, isa: Isa) -> tuple[PReg, ...]:
-    """Return the register of numbers that are returned, or nothing."""
+    """Return the registers of returned numbers, if any."""
     returns = [op for op in program.ops if isa.rows[op.code].flow is Flow.RETURN]
     return (PReg(RegClass.GPR, isa.arch.result),) if any(op.operands for op in returns) else ()
 

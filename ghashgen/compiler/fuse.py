@@ -1,8 +1,7 @@
-"""fuse: two additions become one, a + b + c, where the ISA has it (VPTERNLOG).
+"""fuse: merges two additions into one, a + b + c, if the ISA has it (VPTERNLOG).
 
-An addition whose only use is one other addition of the same block, of the same width, is taken into
-it. On a chain of additions to an accumulator that halves them, and it shortens the end of a
-reduction by one.
+An addition whose only use is another addition of the same block and width is merged into it. This
+halves a chain of additions to an accumulator, and shortens the end of a reduction by one.
 """
 
 from collections import Counter
@@ -25,7 +24,7 @@ def fuse(program: Program, isa: Isa) -> Program:
 
 def _block(block: Block, once: frozenset[Reg]) -> Block:
     out: dict[int, Op] = {}
-    # Additions whose result has one use, still to come, and whose operands still hold.
+    # Additions whose result has one use, still to come, and whose operands are unchanged.
     waiting: dict[Reg, int] = {}
     for position, original in enumerate(block.ops):
         op = original
@@ -48,7 +47,7 @@ def _block(block: Block, once: frozenset[Reg]) -> Block:
 
 
 def _changed(op: Op, writes: tuple[Reg, ...], stores: bool) -> bool:
-    """Whether an addition would read something else after these writes, or after a store."""
+    """Return whether an addition would read other values after these writes, or after a store."""
     return bool(set(CODES[op.code].effects(op)[0]) & set(writes)) or (stores and _memory(op) > 0)
 
 
@@ -57,7 +56,7 @@ def _memory(op: Op) -> int:
 
 
 def _inner(op: Op, waiting: dict[Reg, int], out: dict[int, Op]) -> Reg | None:
-    """Return the source of an addition that can be taken into it."""
+    """Return the source of an addition that can be merged into it."""
     if op.code != "xor":
         return None
     for source in op.operands[1:]:

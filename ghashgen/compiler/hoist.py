@@ -1,10 +1,10 @@
-"""hoist: constants read inside loops move to registers, loaded before the loop.
+"""hoist: moves constants read inside loops into registers, loaded before the loop.
 
-A memory operand costs a load port every time; a constant costs one register. Where a loop has not
-registers for all, those that it reads most often get them. They are loaded as late as the loops
-allow, so that a message that takes no loop loads none: at the start of the last block outside loops
-through which every way to the loops leads. Code behind that block uses the register too, other code
-the memory.
+A memory operand costs a load port at every use; a constant costs one register. If a loop has too
+few registers for all, the constants that it reads most often get them. They are loaded as late as
+the loops allow, so that a message that takes no loop loads none: at the start of the last block
+outside loops that every path to the loops passes. Code behind that block uses the register too;
+other code uses the memory.
 """
 
 from collections import Counter
@@ -19,8 +19,9 @@ Use = tuple[str, int]
 
 
 def hoist(program: Program, registers: int) -> Program:
-    """Return the program with the constants of its loops in registers, of which there are so many
-    for vectors."""
+    """Return the program with its loops' constants in registers; `registers` is the number of
+    vector registers.
+    """
     blocks = program.blocks
     loops = _fitting(program, registers)
     dominators = _dominators(blocks)
@@ -38,7 +39,7 @@ def hoist(program: Program, registers: int) -> Program:
 
     def move(operand: Operand, width: int, block: int) -> Operand:
         if isinstance(operand, Mem) and operand.symbol:
-            # A wider register serves a narrower use.
+            # A wider register also serves narrower uses.
             for (name, wide), (home, at) in sorted(homes.items()):
                 if name == operand.symbol and wide >= width and at in dominators[block]:
                     return home
@@ -65,8 +66,9 @@ def hoist(program: Program, registers: int) -> Program:
 
 
 def _fitting(program: Program, registers: int) -> dict[Use, set[int]]:
-    """Return the constants that have a register in every loop that reads them, and these loops'
-    blocks."""
+    """Return the constants that get a register in every loop that reads them, with these loops'
+    blocks.
+    """
     live, blocks = liveness(program, CODES), program.blocks
     loops: dict[Use, set[int]] = {}
     reads: Counter[Use] = Counter()
@@ -80,7 +82,7 @@ def _fitting(program: Program, registers: int) -> dict[Use, set[int]]:
                 loops.setdefault((name, op.width), set()).add(i)
                 reads[name, op.width] += 1
     found: dict[Use, set[int]] = {}
-    # A constant that is kept lives through all blocks of its loops: their neighbours of this depth.
+    # A constant that is kept lives through all blocks of its loops: the neighbours of this depth.
     for use in sorted(loops, key=lambda use: (-reads[use], use)):
         through = {j for i in loops[use] for j in _around(blocks, i)}
         if all(room[j] > 0 for j in through):
@@ -91,7 +93,7 @@ def _fitting(program: Program, registers: int) -> dict[Use, set[int]]:
 
 
 def _around(blocks: Sequence[Block], at: int) -> Iterable[int]:
-    """Return the blocks in loops that stand beside a block without one that is in none between."""
+    """Return the unbroken run of blocks in loops around a block."""
     first = last = at
     while first and blocks[first - 1].depth:
         first -= 1
@@ -109,7 +111,7 @@ def _constants(operands: Iterable[Operand]) -> list[str]:
 
 
 def _dominators(blocks: Sequence[Block]) -> list[set[int]]:
-    """Return, for every block, the blocks whose start lies on every way to it from the entry."""
+    """Return, for every block, the blocks that every path to it from the entry passes."""
     at = positions(blocks)
     before: list[set[int]] = [set() for _ in blocks]
     for i, block in enumerate(blocks):

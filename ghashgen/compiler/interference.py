@@ -1,10 +1,10 @@
-"""Which virtual registers may not share a physical one, and which copies may vanish.
+"""Which virtual registers cannot share a physical one, and which copies may vanish.
 
-A register written while another is live interferes with it; the source of a copy does not interfere
-with its destination by that copy alone, because both then hold the same value (Chaitin).
+A register that is written while another is live interferes with it. A copy alone does not make its
+source and destination interfere, because both then hold the same value (Chaitin).
 
-Sets of registers are integers, one bit a register. An edge is recorded where it arises, at the
-register that is written; two classes interfere if the edges of one meet the members of the other.
+Sets of registers are integers with one bit for each register. An edge is recorded at the register
+that is written. Two classes interfere if the edges of one meet the members of the other.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class Interference:
         self._regs = list(live.numbers)
         count = len(self._regs)
         self._parent = list(range(count))
-        # Of a class, at the number of the register that represents it.
+        # Members of a class, stored at the number of its representative.
         self._members = [1 << number for number in range(count)]
         self._edges = [0] * count
         self._symmetric = False
@@ -49,7 +49,7 @@ class Interference:
                 self._define(writes, bits)
 
     def _define(self, writes: Iterable[Reg], others: int) -> None:
-        """Record that registers are written where `others` are live."""
+        """Record that registers are written while `others` are live."""
         written = [(self._numbers[reg], reg) for reg in writes if isinstance(reg, VReg)]
         for number, _ in written:
             others |= 1 << number
@@ -76,7 +76,7 @@ class Interference:
         return self._reg(self._root(self._numbers[reg]))
 
     def masks(self, reg: VReg) -> tuple[int, int]:
-        """Return (members, edges) of the class of `reg`: what `meet` takes."""
+        """Return (members, edges) of the class of `reg`, for `meet`."""
         root = self._root(self._numbers[reg])
         return self._members[root], self._edges[root]
 
@@ -91,7 +91,7 @@ class Interference:
         return {self._reg(root) for root in {self._root(number) for number in bits_of(edges)}}
 
     def _mirror(self) -> None:
-        """Record every edge at both of its ends; merging keeps it so."""
+        """Record every edge at both of its ends; merging preserves this."""
         if self._symmetric:
             return
         self._symmetric = True
@@ -101,14 +101,14 @@ class Interference:
                     self._edges[self._root(member)] |= self._members[number]
 
     def merge(self, a: VReg, b: VReg) -> None:
-        """Make one class of two; that of `a` gives the representative."""
+        """Merge two classes; the representative is that of `a`."""
         first, second = self._root(self._numbers[a]), self._root(self._numbers[b])
         self._parent[second] = first
         self._members[first] |= self._members[second]
         self._edges[first] |= self._edges[second]
 
     def classes(self) -> list[VReg]:
-        """Return one representative a class, in order of first definition."""
+        """Return one representative of each class, in order of first definition."""
         parent, numbers = self._parent, self._numbers
         return [reg for reg in self.order if parent[numbers[reg]] == numbers[reg]]
 

@@ -1,9 +1,9 @@
 """Which registers are live where, by backward data flow over the blocks.
 
-Generic over the stage: a table says of every code what it reads and writes and where control goes,
+It works for every stage: a table says what each code reads and writes and where control goes,
 `ir.program.CODES` for abstract operations and `Isa.rows` for instructions. A set of registers is an
-integer, one bit a register: what a round of the data flow does to a thousand of them is three
-operations on one number.
+integer with one bit for each register, so a data-flow step on a thousand registers is three integer
+operations.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -26,8 +26,7 @@ def positions(blocks: Sequence[Block]) -> dict[str, int]:
 def targets(op: Op) -> list[str]:
     """Return the labels to which an operation may branch; a block may branch before its end.
 
-    A label is an operation's last operand: `arch.rows.Row` and `ir.program.Code` refuse it anywhere
-    else.
+    A label is always an operation's last operand: `arch.rows.Row` and `ir.program.Code` enforce it.
     """
     last = op.operands[-1] if op.operands else None
     return [last.name] if isinstance(last, Label) else []
@@ -96,7 +95,7 @@ def liveness(program: Program, facts: Facts) -> Liveness:
         return bits
 
     mask(program.params)
-    # What does not change from round to round: (blocks branched to, reads, writes), last op first.
+    # Constant during the iteration: (blocks branched to, reads, writes), last op first.
     steps = []
     written: list[list[tuple[Reg, ...]]] = []
     for block in blocks:

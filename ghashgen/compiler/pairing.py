@@ -1,11 +1,12 @@
-"""pairing: which selected instruction each allocated one stands for, and what that alone forbids.
+"""pairing: matches each allocated instruction with the selected one, and checks what that allows.
 
-Independent of the allocator. An allocated block is the selected one with three changes: registers
-in place of virtual ones, copies left out, and whole-register loads from and stores to slots put
-in. Everything that does not depend on what the registers hold is checked here, once an instruction:
-codes, widths, immediates, addresses, places that may be written. What is left for `recheck` to
-replay are steps over numbers: a virtual register and a place (physical register or slot) each have
-one.
+It is independent of the allocator. An allocated block is the selected one with three changes:
+physical registers replace virtual ones, copies are dropped, and whole-register loads from and
+stores to slots are added. This module checks everything that does not depend on the registers'
+contents, once for each instruction: codes, widths, immediates, addresses, writable places.
+`recheck`
+replays the remaining steps over numbers: every virtual register and every place (physical register
+or slot) has one.
 """
 
 from collections.abc import Sequence
@@ -29,9 +30,9 @@ class AllocationError(GhashgenError):
 
 
 class Move(NamedTuple):
-    """A load or store: the place `target` now holds what the place `source` holds.
+    """A load or store: the place `target` now holds the content of the place `source`.
 
-    Either it was added, or it loads a parameter from the stack.
+    It was added by the allocator, or it loads a parameter from the stack.
     """
 
     target: int
@@ -40,16 +41,16 @@ class Move(NamedTuple):
 
 
 class Sets(NamedTuple):
-    """What an instruction says about the bits of what it writes."""
+    """What an instruction does to the bits of what it writes."""
 
     written: tuple[tuple[int, int], ...]
     """(virtual register, bits that the write covers; what lies above becomes zero)"""
     source: int
-    """The register that is copied, -1 if the instruction computes."""
+    """The copied register, or -1 if the instruction computes."""
 
 
 class Vanished(NamedTuple):
-    """A copy that was left out."""
+    """A copy that was dropped."""
 
     target: int
     source: int
@@ -87,7 +88,7 @@ class Pairing:
     """Pairs the blocks of one function; numbers registers and places as they come."""
 
     def __init__(self, name: str, isa: Isa, writable: frozenset[Place]) -> None:
-        """`writable`: the registers that a function may use, and the slots of its frame."""
+        """`writable` are the registers that a function may use, and the slots of its frame."""
         self._name = name
         self._isa = isa
         self._writable = writable
@@ -103,7 +104,7 @@ class Pairing:
         """Return the steps of a block.
 
         Raises:
-            AllocationError: the allocated block is no allocation of the selected one.
+            AllocationError: the allocated block does not correspond to the selected one.
         """
         steps: list[Step] = []
         physical = iter(allocated.ops)
@@ -136,7 +137,7 @@ class Pairing:
         return self.number(place)
 
     def _move(self, op: Op) -> Move:
-        """An added instruction: only whole loads from and stores to slots are allowed."""
+        """Check an added instruction: only whole loads from and stores to slots are allowed."""
         match op.operands:
             case (PReg() | Slot() as target, PReg() | Slot() as source) if (
                 op.code in self._moves
@@ -148,7 +149,9 @@ class Pairing:
                 raise self._wrong(f"added {show(op)}")
 
     def _arrival(self, op: Op, physical: Op) -> Move:
-        """A parameter's load: the replay knows which parameter is there, not this program."""
+        """Return a parameter's load; the replay knows which parameter is there, not this
+        program.
+        """
         kinds = [(spec.role, spec.kinds) for spec in self._isa.rows[op.code].operands]
         match physical.operands:
             case (PReg(cls=RegClass.GPR) as target, Argument() as source) if (
@@ -182,7 +185,7 @@ class Pairing:
                 written[virtual] = actual
             elif spec.role == "n":
                 named.append((virtual, actual))
-        # A zeroing idiom is one only while it names the register that it writes.
+        # A zeroing idiom must name the register that it writes.
         if any(written.get(virtual) != actual for virtual, actual in named):
             raise self._wrong(f"{show(op)} became {show(physical)}")
         writes = []
@@ -213,7 +216,7 @@ class Pairing:
     def _required(
         self, op: Op, spec: OperandSpec, virtual: Operand, actual: Operand
     ) -> Sequence[tuple[VReg, Operand]]:
-        """Return what must be held where; refuse an operand that cannot stand for the other."""
+        """Return what must be held where; refuse an operand that cannot replace the other."""
         if isinstance(virtual, VReg):
             if isinstance(actual, Slot) and not (spec.role == "r" and spec.accepts(actual)):
                 raise self._wrong(f"{show(op)} cannot use {actual}")

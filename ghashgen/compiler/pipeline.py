@@ -1,8 +1,8 @@
-"""The compiler on one screen: a kernel goes in, placed functions come out.
+"""The compiler on one screen: from a kernel to placed functions.
 
-`PASSES` is the order, checks included. A pass takes the values that those before it froze and adds
-its own. Most see one function at a time; `place` sees all of a kernel, because one assembly says
-how long every instruction is. What a pass does stands at the head of its own file.
+`PASSES` gives the order, including checks. A pass takes the frozen values of earlier passes and
+adds its own. Most see one function at a time; `place` sees a whole kernel, because one assembly
+tells all instruction lengths. Each pass is explained at the head of its file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ from ghashgen.kernels.families import functions_of
 from ghashgen.support.errors import GhashgenError
 
 Measure = Callable[[Mapping[str, Function]], Mapping[str, Sequence[int]]]
-"""Says how many bytes an assembler makes of each operation of some functions, by name."""
+"""Returns how many bytes an assembler makes of each operation of some functions, by name."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class Compiled:
     """One function, as far as it is compiled."""
 
     programs: Mapping[str, Program]
-    """After each pass over programs, by its name; "build" as it was recorded."""
+    """The program after each pass, by the pass's name; "build" as it was recorded."""
     order: str = ""
     """How its order was found; "" if it is as written."""
     allocated: tuple[Allocation, ...] = ()
     framed: tuple[Function, ...] = ()
-    """As framed, then as placed."""
+    """After framing, then after placement."""
 
     @property
     def program(self) -> Program:
-        """As the last pass over programs left it."""
+        """The program after the last pass over programs."""
         return self.programs[list(self.programs)[-1]]
 
     @property
@@ -71,15 +71,15 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Unit:
-    """The functions of a kernel, by name, and what they are compiled for."""
+    """The functions of a kernel, by name, and their target."""
 
     kernel: Point
     abi: Abi
     table_align: int
-    """Bytes that callers promise."""
+    """Alignment in bytes that callers promise."""
     measure: Measure | None
     vectors: int
-    """Vector registers that may be used, 0 for all."""
+    """Number of vector registers to use, 0 for all."""
     functions: Mapping[str, Compiled] = field(default_factory=dict)
 
     @property
@@ -115,7 +115,7 @@ def _program(name: str, run: Callable[[Program, Unit], Program]) -> Pass:
 
 
 def _check(name: str, run: Callable[[Compiled, Unit], None]) -> Pass:
-    """Return a pass that changes nothing and may refuse."""
+    """Return a pass that changes nothing but may refuse."""
 
     def on_one(item: Compiled, unit: Unit) -> Compiled:
         run(item, unit)
@@ -200,8 +200,8 @@ def compile_programs(
 ) -> Mapping[str, Compiled]:
     """Run abstract programs of a kernel through the passes.
 
-    The caller promises `table_align` bytes, 0 standing for what the instructions need. Nothing is
-    placed without `measure`. `vectors` is how many vector registers may be used, 0 for all.
+    The caller promises `table_align` bytes; 0 means what the instructions need. Without `measure`
+    nothing is placed. `vectors` is the number of vector registers to use, 0 for all.
     """
     functions = {name: Compiled({"build": program}) for name, program in programs.items()}
     align = table_align or kernel.instruction_set.operand_align
@@ -218,18 +218,18 @@ def compile_kernel(
     measure: Measure | None = None,
     passes: Sequence[Pass] = PASSES,
 ) -> Mapping[str, Compiled]:
-    """Compile every function of a kernel, by name, as `compile_programs` says."""
+    """Compile every function of a kernel, by name; see `compile_programs`."""
     programs = {name: f.program(kernel) for name, f in functions_of(kernel).items()}
     return compile_programs(programs, kernel, abi, table_align, measure, passes)
 
 
 def compile_function(program: Program, kernel: Point, abi: Abi) -> Compiled:
-    """Compile one abstract program, and place nothing."""
+    """Compile one abstract program without placing it."""
     return compile_programs({program.name: program}, kernel, abi)[program.name]
 
 
 def in_rows(program: Program, kernel: Point) -> Program:
-    """Return an abstract program in the rows of the kernel's ISA, in the order as written."""
+    """Return an abstract program in rows of the kernel's ISA, in the written order."""
     passes = [step for step in PASSES if step.name in ("fuse", "weave", "hoist", "select")]
     abi = kernel.instruction_set.arch.default_abi
     return compile_programs({"": program}, kernel, abi, passes=passes)[""].program

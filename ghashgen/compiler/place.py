@@ -1,10 +1,10 @@
-"""place: jumps stay clear of the ends of lines of code (`arch.core.Jumps`).
+"""place: keeps jumps off the ends of lines of code (`arch.core.Jumps`).
 
-How long an instruction is, an assembler says, once; how long a jump is, follows from where things
-stand: each is short until its target is out of reach. An assembler that begins with long ones may
-stop too early where a long one puts its own target out of reach: such a jump says what it is
-(`Label.short`). A jump fused with the comparison before it counts as one. The padding of a jump
-inside a loop stands before the loop's head, where it runs once.
+An assembler tells instruction lengths, once. A jump's length follows from positions: it is short
+until its target is out of reach. An assembler that starts with long jumps may keep one long whose
+own length puts its target out of reach; such a jump is marked short (`Label.short`). A jump fused
+with the comparison before it counts as one instruction. Padding for a jump inside a loop goes
+before the loop's head, where it runs once.
 """
 
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from ghashgen.ir.program import Directive, Flow, Label, Line, Op
 PAD = "pad"
 NOTE = "padding: a jump keeps off the end of a 32-byte line"
 MOST_NOPS = 12
-"""NOPs before the head of a loop."""
+"""Most NOPs before the head of a loop."""
 
 ROUNDS = 8
-"""Before giving up: a padded jump may become a longer one."""
+"""Rounds before giving up: a padded jump may become a longer one."""
 
 
 @dataclass(frozen=True)
 class _Sized:
-    """A line and its bytes, 0 for what is neither instruction nor padding."""
+    """A line and its length in bytes, 0 if it is neither instruction nor padding."""
 
     line: Line
     length: int = 0
@@ -40,10 +40,10 @@ class _Sized:
 def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
     """Return the function with padding where a jump would touch the end of a line.
 
-    `lengths` are the bytes of its operations, in order, as an assembler made them without padding.
+    `lengths` are the bytes of its operations, in order, from an assembly without padding.
 
     Raises:
-        ValueError: the lengths are not those of these operations, or no padding settles.
+        ValueError: the lengths do not fit these operations, or the padding does not settle.
     """
     if len(function.ops) != len(lengths):
         raise ValueError(f"{len(function.ops)} operations became {len(lengths)} instructions")
@@ -57,7 +57,7 @@ def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
         if ours.length != theirs.length and not _says(ours.line):
             raise ValueError(f"{ours.line} has {theirs.length} bytes, not {ours.length}")
     for _ in range(ROUNDS):
-        # Padding is only ever added: jumps then only grow longer, and the rounds come to an end.
+        # Padding is only added, so jumps only grow and the rounds end.
         padded = list(relaxed)
         while misplaced := _misplaced(padded, isa, jumps):
             _insert(padded, isa, *misplaced)
@@ -72,7 +72,7 @@ def place(function: Function, isa: Isa, lengths: Sequence[int]) -> Function:
 
 
 def filled(function: Function, isa: Isa) -> Function:
-    """Return a placed function with what lies between it and the next."""
+    """Return a placed function with the filling between it and the next."""
     gap = -sum(function.lengths) % isa.arch.entry_align
     return (
         replace(function, lines=(*function.lines, Directive("fill", (gap,)))) if gap else function
@@ -84,8 +84,9 @@ def _row(line: Line, isa: Isa) -> Row | None:
 
 
 def _relaxed(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> list[_Sized]:
-    """Return the lines with every jump as short as all the others let it be, and saying so where
-    its own growth would put its target out of reach."""
+    """Return the lines with every jump as short as the others allow, and marked if its own growth
+    would put its target out of reach.
+    """
     targeted = {
         i: targets(item.line)[0]
         for i, item in enumerate(sized)
@@ -116,13 +117,13 @@ def _relaxed(sized: Sequence[_Sized], isa: Isa, jumps: Jumps) -> list[_Sized]:
 
 
 def _says(line: Line) -> bool:
-    """Whether a line is a jump that says how long it is."""
+    """Return whether a line is a jump marked with its length."""
     target = line.operands[-1] if line.operands else None
     return isinstance(target, Label) and target.short
 
 
 def _near(line: Line, isa: Isa, jumps: Jumps) -> int:
-    """Return the bytes of a jump that is not short."""
+    """Return the length in bytes of a jump that is not short."""
     flow = isa.rows[line.code].flow
     assert isinstance(flow, Flow)
     return jumps.near[flow]
@@ -148,7 +149,7 @@ def _insert(sized: list[_Sized], isa: Isa, position: int, amount: int) -> None:
     lengths = isa.arch.frame.pad(amount)
     entries = [_Sized(Directive(PAD, (n,), NOTE), n) for n in lengths]
     head = _loop_head(sized, position)
-    # Not for ever before a head: two jumps of one loop may want what excludes each other.
+    # Limited, because two jumps of one loop may need contradictory padding.
     if head is not None and _pads_before(sized, head) < MOST_NOPS:
         position = head
     sized[position:position] = entries
@@ -164,7 +165,7 @@ def _depth(item: _Sized) -> int:
 
 
 def _loop_head(sized: Sequence[_Sized], position: int) -> int | None:
-    """Return the label that begins the loop around this line, None if no loop is around it."""
+    """Return the label that begins the loop around this line, or None."""
     labels = [i for i in range(position) if _is_label(sized[i])]
     if not labels or not _depth(sized[labels[-1]]):
         return None

@@ -1,8 +1,8 @@
-"""promise: no memory operand counts on more alignment than the caller promises for the table.
+"""promise: limits the alignment of memory operands to what the caller promises for the table.
 
-A function states how its operands lie from the start of what they are in. Constants are the file's
-own, and x, h and in may lie anywhere; only the table has an alignment, and it is the caller's word.
-`select` then loads an operand first where an instruction needs more alignment than is left of it.
+A function states how its operands are aligned relative to their object. Constants are the file's
+own, and x, h and in may lie anywhere; only the table's alignment is the caller's promise. If an
+instruction needs more alignment than is left, `select` loads the operand first.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ from ghashgen.ir.program import Mem, Op, Operand, Program
 
 
 def promise(program: Program, isa: Isa, table_align: int) -> Program:
-    """Return the program with the alignment of operands capped; `table_align` is in bytes.
+    """Return the program with the alignment of operands limited; `table_align` is in bytes.
 
-    An ISA whose operands need no more than is promised takes the program as it is.
+    If the ISA's operands need no more than is promised, the program is unchanged.
     """
     if isa.operand_align <= table_align:
         return program

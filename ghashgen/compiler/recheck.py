@@ -1,13 +1,15 @@
-"""recheck: the allocated program computes what the selected one does, by replay.
+"""recheck: verifies by replay that the allocated program computes what the selected one does.
 
-Independent of the allocator: no liveness, no interference. `pairing` matches each allocated
-instruction with its origin in the selected program. Here they are walked, keeping for every
-physical register and stack slot the set of virtual registers whose current value it is known to
-hold: every register that an instruction reads must hold the virtual register that its origin reads.
-At joins the sets intersect; a branch passes on what held where it stands, not what holds at the end
-of its block. It also knows how many bits of a vector register may be set: a reload that is narrower
-than its value does not count as one, and where a copy that was to cut off upper lanes has vanished,
-nobody may read those lanes.
+It is independent of the allocator and uses neither liveness nor interference. `pairing` matches
+each allocated instruction with its origin in the selected program. The replay keeps, for every
+physical register and stack slot, the set of virtual registers whose current value it is known to
+hold. Every register that an instruction reads must hold the virtual register that its origin reads.
+At joins the sets intersect; a branch passes on what holds where it stands, not at the end of its
+block.
+
+The replay also knows how many bits of a vector register may be set. A reload narrower than its
+value does not count, and if a copy that should cut off upper lanes has vanished, nothing may read
+these lanes.
 """
 
 from dataclasses import dataclass
@@ -35,24 +37,24 @@ _ALL = 1 << 30
 
 @dataclass(frozen=True)
 class _State:
-    """What is known at one point; the tables are the walk's own to change.
+    """What is known at one point; the walk may change the tables.
 
     Virtual registers and places are numbers; a set of virtual registers is an integer with the bits
     of these numbers.
     """
 
     holds: dict[int, int]
-    """Of a place, the virtual registers whose value it holds."""
+    """For each place, the virtual registers whose value it holds."""
     bits: dict[int, int]
-    """Above this bit a virtual vector register is zero."""
+    """Bits of a virtual vector register from this one on are zero."""
     valid: dict[int, int]
-    """Above this bit the places that hold a virtual register may hold something else instead."""
+    """From this bit on, the places that hold a virtual register may differ from it."""
 
     def copy(self) -> "_State":
         return _State(dict(self.holds), dict(self.bits), dict(self.valid))
 
     def fits(self, reg: int, width: int) -> bool:
-        """Whether a move of so many bits loses nothing of a register."""
+        """Return whether a move of this many bits loses nothing of a register."""
         bits = self.bits.get(reg, 0)
         return min(bits, self.valid.get(reg, bits)) <= width
 
@@ -72,7 +74,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
     """Verify an allocation whose frame has `slots` spill slots.
 
     Raises:
-        AllocationError: names an instruction that stands for no other, or one that reads the wrong
+        AllocationError: names an instruction that corresponds to none, or that reads the wrong
             register.
     """
     writable: list[Place] = [PReg(RegClass.VEC, number) for number in range(isa.vector_registers)]
@@ -80,7 +82,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
     writable += [
         PReg(cls, number) for cls, file in isa.arch.registers.items() for number in file.free
     ]
-    # The first slots are a buffer of the program's own.
+    # The first slots are the program's own buffer.
     writable += [Slot(index) for index in range(selected.slots, slots)]
     if [block.label for block in selected.blocks] != [block.label for block in allocated.blocks]:
         raise AllocationError(f"{allocated.name}: blocks differ")
@@ -96,7 +98,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
     states = {0: entry}
     pending = {0}
     while pending:
-        # Blocks in layout order: most joins are complete before the block that follows is walked.
+        # In layout order most joins are complete before the following block is walked.
         index = min(pending)
         pending.remove(index)
         end, branches = _walk(allocated.name, steps[index], states[index])
@@ -112,7 +114,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
 
 
 def _walk(name: str, steps: list[Step], start: _State) -> tuple[_State, list[tuple[str, _State]]]:
-    """Replay one block; return what is known at its end, and where it branches away."""
+    """Replay one block; return what is known at its end and at each branch."""
     state = start.copy()
     branches: list[tuple[str, _State]] = []
     for step in steps:
@@ -153,7 +155,7 @@ def _instruction(name: str, state: _State, step: Instruction) -> None:
 
 
 def _vanished(state: _State, step: Vanished) -> None:
-    """A copy that vanished: wherever the source is, the target now is, and nowhere else."""
+    """Apply a dropped copy: the target is now exactly where the source is."""
     holds = state.holds
     target, source = 1 << step.target, 1 << step.source
     cuts = not state.fits(step.source, step.width)
@@ -168,7 +170,7 @@ def _vanished(state: _State, step: Vanished) -> None:
 
 
 def _move(state: _State, step: Move) -> None:
-    """Of what the source holds, the target holds what the move loses nothing of."""
+    """Apply a move: the target holds whatever the source holds that the move does not truncate."""
     values = left = state.holds.get(step.source, 0)
     while left:
         low = left & -left
@@ -179,7 +181,7 @@ def _move(state: _State, step: Move) -> None:
 
 
 def _set_bits(state: _State, sets: Sets) -> None:
-    """Writes zero what lies above their width; a copy carries over what its source has."""
+    """Apply writes, which zero everything above their width; a copy keeps its source's bits."""
     for reg, width in sets.written:
         state.bits[reg] = width
         state.valid.pop(reg, None)

@@ -1,8 +1,8 @@
-"""select: abstract operations become instruction rows of the ISA, still on virtual registers.
+"""select: turns abstract operations into instruction rows of the ISA, still on virtual registers.
 
-Decided here, by the rows' tables: which memory operands an instruction takes as they are (the
-others are loaded first), and which source of a commutative two-operand instruction is overwritten
-(one that dies, so that the copy vanishes).
+The rows' tables decide which memory operands an instruction takes directly (others are loaded
+first), and which source of a commutative two-operand instruction is overwritten (one that dies, so
+that the copy vanishes).
 """
 
 from collections.abc import Mapping, Set
@@ -19,7 +19,7 @@ def select(program: Program, isa: Isa) -> Program:
     """Return the program in the ISA's rows; every operation carries its `origin`.
 
     Raises:
-        GhashgenError: the ISA cannot do an operation that the program needs.
+        GhashgenError: the ISA lacks an operation that the program needs.
     """
     missing = sorted({op.code for op in program.ops} - isa.supported)
     if missing:
@@ -42,7 +42,7 @@ def _is_memory(operand: Operand) -> TypeGuard[Mem]:
 
 
 class _Selector:
-    """Lowers one operation after another, making temporaries where a load is needed."""
+    """Lowers one operation after another, with temporaries where a load is needed."""
 
     def __init__(self, program: Program, isa: Isa) -> None:
         self.isa = isa
@@ -56,7 +56,7 @@ class _Selector:
     ) -> None:
         """Append an instruction; its `origin` is its position in the program.
 
-        What its address has that no instruction can say is computed before it.
+        Address parts that no instruction can express are computed before it.
         """
         before: list[Op] = []
         given: list[Operand] = []
@@ -82,7 +82,7 @@ class _Selector:
                 self._operand(bound, token, spec)
                 for token, spec in zip(step.tokens, row.operands, strict=True)
             )
-            # The algebra belongs to the instruction that computes; copies are plumbing.
+            # The algebra is the comment of the instruction that computes, not of a copy.
             comment = op.comment if position == len(steps) - 1 else ""
             if row.copy and operands[0] == operands[1]:
                 continue
@@ -92,7 +92,7 @@ class _Selector:
             self._append(step.row, operands, op.width, comment)
 
     def _bind(self, op: Op, live_after: Set[Reg]) -> tuple[dict[str, Operand], tuple[Step, ...]]:
-        """Return what the tokens of the operation's lowering stand for, and the lowering."""
+        """Return the operation's lowering, and what its tokens stand for."""
         bound: dict[str, Operand] = {}
         sources = iter("abc")
         for role, operand in zip(CODES[op.code].roles, op.operands, strict=True):
@@ -113,7 +113,7 @@ class _Selector:
                 bound[token] = temporary
         for token in ("b", "c"):
             if len(steps) > 1 and token in bound and bound[token] == bound.get("d") != bound["a"]:
-                # The lowering starts by overwriting d, which is still needed as a later source.
+                # The lowering starts by overwriting d, which a later source still needs.
                 self._next += 1
                 temporary = VReg(RegClass.VEC, self._next)
                 (copy,) = self.isa.steps("copy", op.width)
@@ -132,13 +132,13 @@ class _Selector:
         destructive = len(steps) > 1
         if _is_memory(a) != _is_memory(b):
             memory, other = (a, b) if _is_memory(a) else (b, a)
-            # What must be loaded first is best loaded to where the result is made.
+            # An operand that must be loaded first is best loaded into the result's register.
             first = destructive and other != bound["d"] and not self._takes(steps, "b", memory)
             return _is_memory(a) != first
         return destructive and a in live_after and b not in live_after
 
     def _takes(self, steps: tuple[Step, ...], token: str, operand: Operand) -> bool:
-        """Whether every place where the lowering puts this token can read memory."""
+        """Return whether every use of this token in the lowering can read memory."""
         for step in steps:
             row = self.isa.rows[step.row]
             for spec, name in zip(row.operands, step.tokens, strict=True):

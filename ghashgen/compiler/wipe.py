@@ -1,8 +1,8 @@
-"""What a function that wipes zeroes before it returns, on physical registers.
+"""What a wiping function zeroes before it returns, on physical registers.
 
-Vector registers and slots, all of them; of general registers those that are loaded from memory and
-those that may hold, at some return, what was made of memory or of a vector register; of masks the
-latter. `verify` asks the bytes whether that was all.
+It zeroes all vector registers and slots that were written. Of the general registers it zeroes those
+that are loaded from memory and those that may, at some return, hold a value computed from memory or
+a vector register; of the masks the latter. `verify` checks the bytes for completeness.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ def wiped(
 ) -> list[Op]:
     """Return the operations that zero these vector registers and slots, and general registers.
 
-    `given` are registers of what is returned, which stay.
+    `given` are the registers of returned values, which stay.
     """
     (zero,), (store,) = isa.lower["zero"], isa.lower["store"]
     out = []
@@ -43,7 +43,7 @@ def wiped(
         out.append(replace(isa.arch.frame.zero(number), comment="wipe"))
     masks = sorted(reg.index for reg in at_returns if reg.cls is _MASK)
     if masks:
-        # A mask that holds data was made of a number that was loaded, whose register is zero now.
+        # A mask with data was made from a loaded number, whose register is zero by now.
         (to_mask,), zero_now = isa.lower["to_mask"], min(reg.index for reg in data - {*given})
         for number in masks:
             made = (PReg(_MASK, number), PReg(_GPR, zero_now))

@@ -1,1 +1,1 @@
-"""What code costs, from its bytes: counts, what it leaves behind, ports, a model of a core."""
+"""What code costs, from its bytes: counts, remaining secrets, port bounds, a model of a core."""

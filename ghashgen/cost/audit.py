@@ -1,9 +1,9 @@
-"""What a kernel costs, counted from its assembled bytes.
+"""Counts what a kernel costs in its assembled bytes.
 
-Classes as in papers/intel-2023, Table 11, widened: clmul, xor (every bitwise operation), shuffle
-(half, byte and bit moves), load and store (instructions that do nothing else), other. A memory
-operand of a computing instruction is counted beside the classes, as `memory_operands`. What the
-instructions need of the CPU and what they leave behind is found in the same bytes.
+The classes extend those of papers/intel-2023, Table 11: clmul, xor (every bitwise operation),
+shuffle (half, byte and bit moves), load and store (instructions that do nothing else), other. A
+memory operand of a computing instruction is counted separately, as `memory_operands`. The CPU
+features and the remaining secrets are found in the same bytes.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ class Region:
     classes: Mapping[str, int]
     instructions: int
     memory_operands: int
-    """Memory operands of instructions that compute."""
+    """Memory operands of computing instructions."""
     mnemonics: Mapping[str, int]
 
 
@@ -38,20 +38,22 @@ class Audit:
     isa: str
     blocks: int
     group: Region
-    """The loop over whole groups, from its head to the branch back; nothing in families without."""
+    """The loop over whole groups, from its head to the branch back; empty in families without
+    one.
+    """
     single: Region
-    """One block's multiplication, between load and store: what Table 11 counts; likewise."""
+    """One block's multiplication, between load and store, as in Table 11; may be empty too."""
     functions: Mapping[str, Region]
     """Whole functions, by name."""
     code_bytes: Mapping[str, int]
     table_bytes: int
     stack_bytes: Mapping[str, int]
     registers: Mapping[str, tuple[str, ...]]
-    """Registers that each function writes, by their whole names, the stack pointer aside."""
+    """Registers that each function writes, by their whole names, except the stack pointer."""
     features: tuple[str, ...]
     """CPU features that the instructions need, by their CPUID names."""
     left: Mapping[str, Left]
-    """Where secrets may be when each function returns."""
+    """Where secrets may remain when each function returns."""
 
     @property
     def per_block(self) -> dict[str, float]:
@@ -78,13 +80,13 @@ def region(decoder: Decoder, instructions: Sequence[Native]) -> Region:
 
 
 def loop(code: ObjectCode, symbol: str) -> list[Native]:
-    """Return the loop over whole groups of a function: that with the most carry-less products.
+    """Return the loop over whole groups of a function: the one with the most carry-less products.
 
-    A loop reaches from the target of backward conditional branches to the last of these; of several
-    with as many products the shortest counts.
+    A loop extends from the target of backward conditional branches to the last of these. Of several
+    with as many products, the shortest counts.
 
     Raises:
-        GhashgenError: the object has no such function, or this has no loop.
+        GhashgenError: the object has no such function, or the function has no loop.
     """
     body, decoder = code.function(symbol), code.decoder
     starts = {decoder.offset(instruction): i for i, instruction in enumerate(body)}
@@ -105,8 +107,8 @@ def _products(decoder: Decoder, instructions: Iterable[Native]) -> int:
 
 
 def _single(decoder: Decoder, body: Sequence[Native]) -> Sequence[Native]:
-    """Return the multiplication of `mul`: all between getting x, the order of its bytes included,
-    and giving it back.
+    """Return the multiplication of `mul`: everything between loading x with its byte order and
+    storing it.
     """
     moves = [
         i
@@ -126,7 +128,7 @@ def _single(decoder: Decoder, body: Sequence[Native]) -> Sequence[Native]:
 
 
 def _stack(decoder: Decoder, instructions: Iterable[Native]) -> int:
-    """Return the bytes below those of the caller: saved registers and frame."""
+    """Return the stack bytes that a function uses: saved registers and frame."""
     return sum(max(0, decoder.lowers_stack(instruction)) for instruction in instructions)
 
 

@@ -1,17 +1,17 @@
-"""The least cycles that a loop body takes on a microarchitecture, by ports and by front end.
+"""The least cycles of a loop body on a microarchitecture, by ports and by front end.
 
 Ports. A uop of class c may run on any port of the set P(c). If uops could be divided, the least
-time is that of the linear program that spreads them over the ports, and by max-flow min-cut its
+time would be that of the linear program that spreads them over the ports. By max-flow min-cut its
 value is
 
-    max over sets S of ports of  (sum of the uops of all classes c with P(c) within S) / |S|,
+    max over sets S of ports of  (sum of the uops of all classes c with P(c) within S) / |S|
 
-where only unions of the sets P(c) need be tried: any other S can lose the ports that no counted
-class uses. A loop repeats without end, so dividing a uop is spreading it over iterations, and the
-value is exact for the ports alone. Dependences are not seen: latency can only add to it.
+Only unions of the sets P(c) need be tried, because any other S can lose the ports that no counted
+class uses. A loop repeats forever, so dividing a uop means spreading it over iterations, and the
+value is exact for the ports alone. Dependences are ignored; latency can only add to it.
 
-Front end. Fused uops over the issue width; a pair that fuses counts once. Indexed addresses that
-break a fused uop apart are not seen, which again errs below.
+Front end. Fused uops divided by the issue width; a pair that fuses counts once. Indexed addresses
+that break up a fused uop are ignored, which again errs on the low side.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ class Bound:
     uarch: str
     ports: float
     busiest: tuple[str, ...]
-    """The ports that set `ports`, together."""
+    """The ports that together determine `ports`."""
     front_end: float
     demand: Mapping[tuple[str, ...], int]
     """Uops of one run by the ports that may take them."""
     no_data: tuple[str, ...]
-    """Forms without port data, left out of `ports` (and of `front_end` where unknown)."""
+    """Forms without port data, left out of `ports` (and of `front_end` if unknown)."""
     doubts: tuple[str, ...]
-    """What the table doubts of the forms used: 'form: doubt'."""
+    """Doubts in the table about the forms used: 'form: doubt'."""
 
     @property
     def cycles(self) -> float:
@@ -56,13 +56,13 @@ def spread(demand: Demand) -> tuple[float, tuple[str, ...]]:
     for union in unions:
         work = sum(count for ports, count in demand.items() if ports <= union)
         names = tuple(sorted(union))
-        # Fewer ports first, then by name: one answer whatever the order of the set.
+        # Fewer ports first, then by name, so that the set's order does not matter.
         best = min(best, (-work / len(union), len(union), names))
     return -best[0], best[2]
 
 
 def _costs(body: Histogram, uarch: Uarch) -> Iterator[tuple[str, int, Cost | None]]:
-    """Yield (form, how often, cost), of fused pairs once for both."""
+    """Yield (form, count, cost); a fused pair once for both."""
     left = dict(body.forms)
     for (first, second), count in body.pairs.items():
         pair = uarch.fuses(first, second)
@@ -89,7 +89,7 @@ def port_bound(instructions: Sequence[Native], uarch: Uarch) -> Bound:
 
 
 def histogram_bound(body: Histogram, uarch: Uarch) -> Bound:
-    """Return the lower bound of a loop body that only its histogram tells of."""
+    """Return the lower bound of a loop body, given its histogram."""
     demand: dict[frozenset[str], int] = {}
     fused = 0
     no_data: list[str] = []

@@ -21,24 +21,24 @@ from ghashgen.support.errors import GhashgenError
 
 @dataclass(frozen=True)
 class Counted:
-    """What is kept of a loop: enough for its bound, and to tell whether an object is the same."""
+    """What is stored about a loop: enough for its bound, and to recognise the same object."""
 
     symbol: str
-    """The global symbol of the function that holds it."""
+    """The global symbol of its function."""
     blocks: int
-    """Blocks of 16 bytes that one pass takes."""
+    """16-byte blocks that one pass takes."""
     text_sha256: str
-    """Of the object's .text."""
+    """Hash of the object's .text."""
     features: tuple[str, ...]
-    """CPUID features that the loop needs, as iced names them, sorted."""
+    """CPUID features that the loop needs, by iced's names, sorted."""
     body: Histogram
 
 
 def read(path: Path, ending: str = "") -> bytes:
-    """Return an object file, or the member whose name ends so of a static library.
+    """Return an object file, or the static library's member whose name ends with `ending`.
 
     Raises:
-        GhashgenError: the file cannot be read, is a library and no member was named, or has none.
+        GhashgenError: the file cannot be read, or is a library without a named or matching member.
     """
     if ending:
         data = member(path, ending)
@@ -52,18 +52,19 @@ def read(path: Path, ending: str = "") -> bytes:
     if data.startswith(b"!<arch>"):
         raise GhashgenError(f"{path} is a static library", "name an object of it: --member")
     if not data.startswith(b"\x7fELF"):
-        raise GhashgenError(f"{path} is no ELF object")
+        raise GhashgenError(f"{path} is not an ELF object")
     return data
 
 
 def count(data: bytes, symbol: str, blocks: int | None = None) -> Counted:
     """Count the main loop of a function of an ELF64 object.
 
-    `blocks` is what one pass takes, where the steps of pointers and lengths do not tell.
+    `blocks` is what one pass takes, if the steps of pointers and lengths do not tell.
 
     Raises:
-        GhashgenError: there is no such symbol, no loop with a carry-less product, or the blocks
-            are needed.
+        GhashgenError: the symbol is missing, there is no loop with a carry-less product, or
+        `blocks`
+            is needed.
     """
     body = largest(loops(data, symbol), symbol)
     return Counted(
@@ -84,7 +85,7 @@ def classes(body: Histogram) -> dict[str, int]:
 
 
 def memory_operands(body: Histogram) -> int:
-    """Return the memory operands of instructions that compute."""
+    """Return the memory operands of computing instructions."""
     return sum(
         number
         for form, number in body.forms.items()
@@ -94,7 +95,7 @@ def memory_operands(body: Histogram) -> int:
 
 
 def toml(counted: Counted) -> str:
-    """Return the part of a [[peer]] of peers.toml that is counted, not written."""
+    """Return the counted part of a [[peer]] of peers.toml."""
     return "\n".join((*_lines(counted), ""))
 
 

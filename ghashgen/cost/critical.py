@@ -1,10 +1,10 @@
 """The critical path: cycles that dependences alone take, whatever ports, front end and order allow.
 
-Of a loop two figures. `through` is the longest chain from the start of a turn to its end. `carried`
-is by how much a turn comes after the one before at least, since it reads what that made: the state,
-above all. No turn takes less than `carried`; where `through` is longer than a turn takes, a core
-must have more than one in flight, as far as its window reaches. Latencies count from register to
-register and from address to register; what is stored and loaded again is not seen.
+A loop has two figures. `through` is the longest chain from the start of a turn to its end.
+`carried` is the least distance between turns, because each reads what the one before made, mainly
+the state. No turn takes less than `carried`. If `through` is longer than a turn takes, a core must
+have several turns in flight, as far as its window allows. Latencies count from register to register
+and from address to register; values stored and loaded again are not followed.
 """
 
 from collections.abc import Hashable, Sequence
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ghashgen.cost.simulate import Work
 
 TURNS = 24
-"""Turns to run; the second half is counted, when the longest cycle of dependences leads."""
+"""Turns to run; the second half is counted, when the longest cycle of dependences dominates."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from ghashgen.cost.simulate import Work
 
 
 def work_of(instructions: Sequence[Native], uarch: Uarch) -> list[Work]:
-    """Return the work of instructions one after another, a fused pair as one."""
+    """Return the work of instructions in sequence; a fused pair counts as one."""
     decoder = uarch.decoder
     out: list[Work] = []
     for instruction in instructions:

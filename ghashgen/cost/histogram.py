@@ -1,7 +1,7 @@
 """A loop body as the port model sees it: how often each form occurs, and which pairs may fuse.
 
-The order of instructions does not enter the bound, except that a conditional branch may issue as
-one with what stands before it. So the counts and those pairs are all that need be kept of a loop.
+The order of instructions does not affect the bound, except that a conditional branch may fuse with
+the instruction before it. So the counts and those pairs are all that must be stored.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from ghashgen.ir.program import Flow
 
 @dataclass(frozen=True)
 class Histogram:
-    """The forms of a loop body, the branch back included."""
+    """The forms of a loop body, including the branch back."""
 
     forms: Mapping[str, int]
     """Occurrences by form."""

@@ -1,10 +1,10 @@
-"""What a function leaves behind: where a secret may be when it returns, followed in its bytes.
+"""Follows in a function's bytes where a secret may be when it returns.
 
-A secret is what was read from memory that the caller passed (subkey, state, table, message) and
-everything computed from it; constants, addresses and lengths are none, nor is a number that the
-function returns, which is meant for the caller. Secrets are followed forward over every path, as
-registers and stack bytes that may hold one. What is named here may hold a secret after some call;
-what is not named holds none after any call.
+Secrets are whatever was read from memory that the caller passed (subkey, state, table, message) and
+everything computed from it. Constants, addresses and lengths are not secret, nor is a returned
+number, which is meant for the caller. Secrets are followed forward over every path, in registers
+and stack bytes. A place named here may hold a secret after some call; any other place holds none
+after any call.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,9 @@ from ghashgen.arch.decoder import Access, Effect, Native
 from ghashgen.ir.program import Flow
 
 _STACK_BIT = 512
-"""States are integers: one bit a register below this one, from here on one bit a stack byte."""
+"""A state is an integer: one bit for each register below this one, one for each stack byte
+above.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,13 @@ class Left:
 
 @dataclass(frozen=True)
 class _Step:
-    """One instruction on the state: it writes a secret if it reads one."""
+    """The effect of one instruction on the state: it writes a secret if it reads one."""
 
     reads: int
     writes: int
     overwrites: int
     loads: bool
-    """Whether it reads memory of the caller's."""
+    """Whether it reads the caller's memory."""
 
     def on(self, state: int) -> int:
         """Return the state after it."""
@@ -51,7 +53,7 @@ class _Step:
 
 
 class _Bits(dict[str, int]):
-    """The bit of a register, given when it is first asked for."""
+    """The bit of a register, assigned on first use."""
 
     def __missing__(self, name: str) -> int:
         bit = self[name] = 1 << len(self)
@@ -66,15 +68,15 @@ class _Bits(dict[str, int]):
 
 
 def _on_stack(access: Access, depth: int) -> int:
-    """Return the bits of bytes below the entry's stack pointer; it is `depth` bytes lower now.
+    """Return the bits of bytes below the entry's stack pointer, which is `depth` bytes lower now.
 
-    What lies above are parameters, which are addresses and lengths.
+    Above it are parameters, which are addresses and lengths.
     """
     assert access.stack is not None
     offset = access.stack - depth
     if offset >= 0:
         if access.writes:
-            raise ValueError("a write to the caller's stack, which is not followed")
+            raise ValueError("a write to the caller's stack cannot be followed")
         return 0
     return ((1 << access.size) - 1) << (_STACK_BIT - offset - access.size)
 
@@ -96,7 +98,7 @@ def _step(effect: Effect, bits: _Bits, depth: int) -> _Step:
 
 
 def _following(arch: Arch, instructions: Sequence[Native]) -> list[tuple[int, ...]]:
-    """Return, for each instruction, the positions that may come next; none after a return."""
+    """Return, for each instruction, the positions that may follow; none after a return."""
     decoder = arch.decoder
     at = {decoder.offset(instruction): i for i, instruction in enumerate(instructions)}
     out: list[tuple[int, ...]] = []
@@ -111,7 +113,7 @@ def _following(arch: Arch, instructions: Sequence[Native]) -> list[tuple[int, ..
             case Flow.RETURN:
                 out.append(())
             case Flow.CALL:
-                raise ValueError(f"{instruction}: a call is not followed")
+                raise ValueError(f"{instruction}: calls cannot be followed")
     return out
 
 
@@ -120,11 +122,11 @@ def left_by(
 ) -> Left:
     """Return what a whole function, entered at its first instruction, leaves behind.
 
-    `effects` are what its instructions read and write, one each; `returned` is the register in
-    which it returns a number, "" if it returns none.
+    `effects` has what each instruction reads and writes; `returned` is the register of its returned
+    number, or "".
 
     Raises:
-        ValueError: it moves the stack pointer, branches or uses the stack in a way that is not
+        ValueError: it moves the stack pointer, branches or uses the stack in a way that cannot be
             followed.
     """
     following, bits = _following(arch, instructions), _Bits()
@@ -146,7 +148,7 @@ def left_by(
         state, below = step.on(states[i]), here + arch.decoder.lowers_stack(instructions[i])
         for j in following[i]:
             if depth[j] not in (None, below):
-                raise ValueError(f"{instructions[j]}: two paths meet at two depths of the stack")
+                raise ValueError(f"{instructions[j]}: two paths meet with different stack depths")
             if depth[j] is None or state | states[j] != states[j]:
                 depth[j], states[j] = below, state | states[j]
                 pending.append(j)

@@ -1,10 +1,9 @@
-"""The loop bodies of a function, found in its bytes: no address and no label of one build.
+"""Finds the loop bodies of a function in its bytes, independent of addresses and labels.
 
 A loop is the shortest path, in instructions, from the target of a backward branch to a branch back
-to that target: one pass of the steady state, without the exits and without what a pass may skip
+to that target. This is one pass of the steady state, without exits and without what a pass may skip
 (powers that are made once, a counter that overflows). Calls, returns and computed jumps end a path.
-Of all loops of a function the one with the most carry-less products, of several the shortest, is
-that over whole groups.
+The loop over whole groups is the one with the most carry-less products, and the shortest of these.
 """
 
 from collections import deque
@@ -38,7 +37,7 @@ def _branches(decoder: Decoder, instruction: Native) -> bool:
 
 
 def _flow(decoder: Decoder, instruction: Native) -> Flow:
-    """Return where control goes; what no row can say ends a path like a return."""
+    """Return where control goes; flow that no row can express ends a path like a return."""
     try:
         return decoder.flow(instruction)
     except ValueError:
@@ -46,7 +45,7 @@ def _flow(decoder: Decoder, instruction: Native) -> Flow:
 
 
 def _next(decoder: Decoder, instruction: Native) -> tuple[int, ...]:
-    """Return where control may go within a function, what falls through first."""
+    """Return where control may go within a function; the fall-through first."""
     flow = _flow(decoder, instruction)
     following = decoder.offset(instruction) + decoder.length(instruction)
     if flow is Flow.NEXT:
@@ -57,7 +56,7 @@ def _next(decoder: Decoder, instruction: Native) -> tuple[int, ...]:
 
 
 def _body(code: ObjectCode, head: int, low: int, high: int) -> Body | None:
-    """Return the shortest path from `head` to a branch back to it; None where there is none."""
+    """Return the shortest path from `head` to a branch back to it, or None."""
     came: dict[int, int] = {head: -1}
     decoder = code.decoder
     reached = deque([head])
@@ -98,7 +97,7 @@ def loops(data: bytes, symbol: str) -> tuple[Body, ...]:
 
 
 def largest(bodies: Sequence[Body], what: str) -> Body:
-    """Return the loop with the most carry-less products, of several the shortest.
+    """Return the loop with the most carry-less products, and the shortest of these.
 
     Raises:
         GhashgenError: no loop has one.
@@ -115,10 +114,10 @@ def largest(bodies: Sequence[Body], what: str) -> Body:
 
 
 def blocks(body: Body) -> int:
-    """Return the blocks of one pass: the one step of pointers and lengths, by 16 bytes.
+    """Return the blocks of one pass: the only step of pointers and lengths, divided by 16 bytes.
 
     Raises:
-        GhashgenError: registers move by no multiple of a block, or by several.
+        GhashgenError: registers move by several distances, or not by whole blocks.
     """
     steps = sorted(
         {
@@ -130,7 +129,7 @@ def blocks(body: Body) -> int:
     if len(steps) != 1:
         said = " and ".join(map(str, steps)) or "no multiple of 16"
         raise GhashgenError(
-            f"the blocks of a pass are not plain: registers move by {said} bytes",
+            f"the number of blocks in a pass is unclear: registers move by {said} bytes",
             "give --blocks",
         )
     return steps[0] // BLOCK_BYTES

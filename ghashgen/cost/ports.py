@@ -1,9 +1,8 @@
-"""Port pressure of a kernel's group loop on CPUs that need not be here: two models, no measurement.
+"""Port pressure of a kernel's group loop, also on other CPUs: two models, no measurement.
 
-One is the table of `arch/x86_64/uarch/`, the bound that follows from it and what a simple core
-makes of the order (`cost.simulate`); the other is llvm-mca, where installed. Each is shown beside
-the other, since neither is the machine. llvm-mca accepts instructions that the CPU lacks, so what
-the CPU lacks is looked up and said.
+One model is the table of `arch/x86_64/uarch/`, with its bound and a simple core's estimate of the
+order (`cost.simulate`). The other is llvm-mca, if installed. Both are shown, because neither is the
+machine. llvm-mca accepts instructions that the CPU lacks, so these are looked up and reported.
 """
 
 import json
@@ -29,17 +28,17 @@ BATCH = 24
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop body, its branch included."""
+    """A loop body, including its branch."""
 
     name: str
     blocks: int
-    """Blocks of 16 bytes that one pass takes."""
+    """16-byte blocks that one pass takes."""
     instructions: tuple[Instruction, ...]
 
 
 @dataclass(frozen=True)
 class Model:
-    """What llvm-mca says of one pass of a loop, in cycles."""
+    """llvm-mca's figures for one pass of a loop, in cycles."""
 
     reciprocal_throughput: float
     busiest: str
@@ -55,18 +54,18 @@ class Pressure:
     blocks: int
     uarch: str
     lacks: tuple[str, ...]
-    """CPUID features that the loop needs and the CPU has not."""
+    """CPUID features that the loop needs and the CPU lacks."""
     bound: Bound
     estimate: Estimate | None
-    """What this project's model of a core says; None where the CPU lacks an instruction."""
+    """The estimate of this project's model of a core; None if the CPU lacks an instruction."""
     path: CriticalPath
     model: Model | None
     no_model: str
-    """Why there is no `model`; empty if there is one."""
+    """Why there is no `model`, or ""."""
 
     @property
     def limits(self) -> Mapping[str, float]:
-        """Cycles that one pass takes at least, by what sets the bound."""
+        """The least cycles of one pass, by what sets the bound."""
         return {
             "ports": self.bound.ports,
             "front end": self.bound.front_end,
@@ -75,12 +74,12 @@ class Pressure:
 
     @property
     def binds(self) -> str:
-        """What sets the largest bound; of equal ones the first."""
+        """What sets the largest bound; the first of equal ones."""
         return max(self.limits, key=self.limits.__getitem__)
 
     @property
     def over(self) -> float | None:
-        """How far the order is from the bound, a part of it; None where nothing was simulated."""
+        """How far the order is above the bound, as a fraction; None if nothing was simulated."""
         if self.estimate is None:
             return None
         return self.estimate.windowed / self.limits[self.binds] - 1
@@ -158,7 +157,7 @@ class PortAudit:
 def assembly(loops: Sequence[Loop]) -> str:
     """Return loops as AT&T assembly, each a named region of llvm-mca."""
     formatter = Formatter(FormatterSyntax.GAS)
-    # Names such as vpclmullqhqdq are the formatter's own; LLVM knows not all of them.
+    # Names such as vpclmullqhqdq are the formatter's own; LLVM does not know all of them.
     formatter.use_pseudo_ops = False
     lines = []
     for loop in loops:
@@ -169,15 +168,15 @@ def assembly(loops: Sequence[Loop]) -> str:
 
 
 def _resource(name: str) -> str:
-    """Return a resource's name; LLVM numbers the units of one kind by a control character."""
+    """Return a resource's name; LLVM numbers units of one kind with a control character."""
     return "".join(c if c.isprintable() else str(ord(c)) for c in name)
 
 
 def parse(text: str) -> tuple[tuple[str, ...], dict[str, Model]]:
-    """Return (resource names, models by region) of llvm-mca's JSON.
+    """Return (resource names, models by region) from llvm-mca's JSON.
 
     Raises:
-        GhashgenError: the JSON lacks what every release from 14 on gives.
+        GhashgenError: the JSON lacks what every release from 14 on has.
     """
     try:
         data = json.loads(text)
@@ -185,7 +184,7 @@ def parse(text: str) -> tuple[tuple[str, ...], dict[str, Model]]:
         return names, {region["Name"]: _model(region, names) for region in data["CodeRegions"]}
     except (ValueError, KeyError, TypeError, IndexError):
         raise GhashgenError(
-            "llvm-mca answers in a form that is not known here", "install LLVM 14 or later"
+            "llvm-mca's answer has an unknown form", "install LLVM 14 or later"
         ) from None
 
 
@@ -205,7 +204,7 @@ def _model(region: Mapping[str, Any], names: Sequence[str]) -> Model:
 def _models(
     mca: Tool, loops: Sequence[Loop], uarch: Uarch
 ) -> tuple[dict[str, Model], dict[str, str]]:
-    """Return (models, reasons for none) by loop; one refused loop does not spoil the others."""
+    """Return (models, reasons for none) by loop; a refused loop does not affect the others."""
     text, refused = run_llvm_mca(mca, uarch.llvm, assembly(loops))
     if refused and len(loops) > 1 and uarch.llvm not in refused:
         models: dict[str, Model] = {}
@@ -226,9 +225,9 @@ def _models(
 def port_audit(
     loops: Sequence[Loop], on_done: Callable[[str], None] = lambda loop: None
 ) -> PortAudit:
-    """Examine loops on every microarchitecture that has a table.
+    """Examine loops on every microarchitecture with a table.
 
-    A missing llvm-mca is said in the result; the table's bound needs none. `on_done` is called
+    The result says if llvm-mca is missing; the table's bound does not need it. `on_done` is called
     with a loop's name once for each microarchitecture.
     """
     mca, missing = None, ""

@@ -1,12 +1,15 @@
-"""Cycles that instructions take in a simple model of a core: ports, front end, latencies, window.
+"""Cycles of instructions in a simple model of a core: ports, front end, latencies, window.
 
-Instructions issue in order, `issue` fused uops a cycle, into a window of `window` fused uops that
-retire in order. When it issues, a uop is bound to the port with the fewest uops waiting (so do
-Intel's cores, as uiCA found), and runs in the first cycle that the port has free once its operands
-are there; older instructions choose first. The same model without a window starts instructions in
-order too, on whatever port is free, which shows what an order alone is worth; the load of an
-instruction that also computes is then taken to have run ahead. Not modelled: the schedulers' own
-sizes, the decoders, bank conflicts, cache misses. A model, not a measurement.
+Instructions issue in order, `issue` fused uops in each cycle, into a window of `window` fused uops
+that retire in order. When a uop issues, it is bound to the port with the fewest waiting uops (as in
+Intel's cores, as uiCA found). It runs in the first free cycle of the port after its operands are
+ready; older instructions choose first.
+
+The same model without a window also starts instructions in order, on any free port. This shows what
+an order alone is worth; the load of a computing instruction is then assumed to have run ahead.
+
+Not modelled: the sizes of schedulers, decoders, bank conflicts, cache misses. This is a model, not
+a measurement.
 """
 
 from bisect import bisect_left, insort
@@ -19,16 +22,16 @@ from ghashgen.arch.uarch import Cost, Uarch, Uops
 from ghashgen.cost.bound import spread
 
 LOAD_FORM = "vmovdqu x,m128"
-"""A load that does nothing else: its ports are the load ports."""
+"""A load that does nothing else; its ports are the load ports."""
 
 
 _PRUNE = 64
-"""Slots of a port kept before those of the past are dropped."""
+"""Number of a port's slots beyond which past ones are dropped."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One instruction, or a fused pair, as the model sees it; registers are any names."""
+    """One instruction, or a fused pair, in the model; registers may have any names."""
 
     form: str
     reads: tuple[Hashable, ...]
@@ -36,7 +39,7 @@ class Work:
     address: tuple[Hashable, ...]
     """What its memory operand waits for: address registers, and a stack slot that it reads."""
     cost: Cost | None
-    """None where the table has no data: one fused uop, one cycle, no port."""
+    """None without data in the table: one fused uop, one cycle, no port."""
 
     @cached_property
     def fused(self) -> int:
@@ -45,7 +48,7 @@ class Work:
 
     @cached_property
     def latency(self) -> int:
-        """Cycles from the operands in registers to the result."""
+        """Cycles from the register operands to the result."""
         if self.cost is None:
             return 1
         if self.cost.latency is not None:
@@ -54,7 +57,7 @@ class Work:
 
     @cached_property
     def load_ahead(self) -> int:
-        """Cycles by which a load's address must come before the operands in registers."""
+        """Cycles by which a load's address must precede the register operands."""
         if self.cost is None or self.cost.load_latency is None or self.cost.latency is None:
             return 0
         return max(self.cost.load_latency.cycles - self.cost.latency.cycles, 0)
@@ -74,16 +77,18 @@ class Calendar:
     """Which port is taken in which cycle."""
 
     def __init__(self, ports: Sequence[str]) -> None:
-        # Sorted: what is taken from a cycle on is asked for far more often than one is added.
+        # Sorted, because lookups from a cycle on are far more frequent than additions.
         self._taken: dict[str, list[int]] = {port: [] for port in ports}
         self._position = {port: i for i, port in enumerate(ports)}
 
     def slots(self, uops: Sequence[Uops], earliest: int) -> list[tuple[str, int]]:
-        """Return the port and the cycle for every uop, each as early as any port lets it."""
+        """Return the port and the cycle for every uop, each as early as possible."""
         return self._slots(uops, lambda port, chosen: self._free(port, earliest, chosen), earliest)
 
     def bound(self, uops: Sequence[Uops], issued: int, earliest: int) -> list[tuple[str, int]]:
-        """Return likewise, with ports bound at the cycle `issued` by what then waits for them."""
+        """Return the same, with ports bound in the cycle `issued` by what is waiting for them
+        then.
+        """
         for port, taken in self._taken.items():
             if len(taken) > _PRUNE and taken[0] < issued:
                 self._taken[port] = taken[bisect_left(taken, issued) :]
@@ -130,7 +135,7 @@ class Calendar:
 
 
 def open_uops(work: Sequence[Work], uarch: Uarch) -> list[tuple[Uops, ...]]:
-    """Return the uops of each instruction on the ports that 512-bit work leaves to it."""
+    """Return each instruction's uops on the ports that 512-bit work leaves available."""
     kinds = [item.form.partition(" ")[2].split(",") for item in work]
     wide = any(kind[:1] == "z" for found in kinds for kind in found)
     out = []
@@ -164,12 +169,12 @@ def simulate(
 ) -> list[int]:
     """Return the cycle in which each turn has retired; `window` 0 starts instructions in order.
 
-    `watch` is told what each instruction takes.
+    `watch` is called with what each instruction takes.
     """
     load = uarch.costs.get(LOAD_FORM)
     load_ports = {port for u in (load.uops if load else None) or () for port in u.ports}
     uops_of = open_uops(work, uarch)
-    # By whether a uop belongs to the memory operand, then to the computation.
+    # By whether a uop belongs to the memory operand or to the computation.
     parts = [
         tuple(tuple(u for u in uops if (u.ports <= load_ports) is loads) for loads in (True, False))
         for uops in uops_of
@@ -193,7 +198,8 @@ def simulate(
             address = max((ready.get(reg, 0) for reg in item.address), default=0)
             at = cycle
             if not window:
-                # What starts in order waits for everything it needs; its issue slot waits with it.
+                # An instruction that starts in order waits for everything it needs, and its issue
+                # slot waits too.
                 at = max(cycle, started, operands, address)
                 if at > cycle:
                     cycle, slots = at, item.fused
@@ -230,13 +236,13 @@ def simulate(
             flying.append((item.fused, retired))
         ends.append(retired)
         if not window:
-            # A branch that is taken ends the group of instructions that start together.
+            # A taken branch ends the group of instructions that start together.
             cycle, slots = cycle + 1, 0
     return ends
 
 
 def turns_for(instructions: int) -> int:
-    """Return the turns of a loop to run; the second half is counted, when the window has filled."""
+    """Return the turns of a loop to run; the second half is counted, when the window is full."""
     return min(16, max(6, 1500 // instructions))
 
 
@@ -248,6 +254,6 @@ def estimate(work: Sequence[Work], uarch: Uarch, loops: bool) -> Estimate:
         ends = simulate(work, uarch, turns_for(len(work)) if loops else 1, window)
         half = len(ends) // 2
         cycles = (ends[-1] - ends[half - 1]) / (len(ends) - half) if loops else ends[-1]
-        # A count that starts and stops between turns may fall short by a part of a cycle.
+        # A count that starts and stops between turns may be a part of a cycle too small.
         found.append(max(cycles, floor))
     return Estimate(*found)

@@ -1,1 +1,1 @@
-"""The program between formulas and bytes: `program` has its types, `builder` records it."""
+"""The representation between formulas and bytes: `program` has its types, `builder` records it."""

@@ -1,8 +1,8 @@
-"""Records abstract operations as a Program: the third meaning of the `Ops` protocol.
+"""Records abstract operations as a Program: the third interpreter of the `Ops` protocol.
 
-Values are virtual registers or memory operands; a memory operand is read where it is used, and
-`select` decides whether the instruction can take it as it is. A `Builder` is the only mutable thing
-on the way from an algebraic formula to bytes, and lives for one function.
+Values are virtual registers or memory operands. A memory operand is read where it is used, and
+`select` decides whether the instruction can take it directly. A `Builder` is the only mutable
+object between an algebraic formula and bytes, and serves one function.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,16 +31,16 @@ LANE_BITS = 128
 
 
 def constant_bytes(value: int) -> bytes:
-    """Return a 128-bit constant as it stands in memory."""
+    """Return a 128-bit constant as in memory."""
     return value.to_bytes(16, "little")
 
 
 class Builder:
     """Builds one function; see `algebra.ops.protocol.Ops` for the vector operations.
 
-    Every vector register has a number of 128-bit lanes, and holds zeros above them. An operation
-    is as wide as its widest register, so a scheme's formula works on all lanes at once. Constants
-    stand in memory once for each of `lanes`, those of the function's widest registers.
+    Every vector register has a number of 128-bit lanes and holds zeros above them. An operation is
+    as wide as its widest register, so a scheme's formula works on all lanes at once. Constants are
+    in memory once for each of `lanes`, the lanes of the function's widest registers.
     """
 
     def __init__(self, name: str, params: tuple[str, ...], lanes: int = 1) -> None:
@@ -78,11 +78,13 @@ class Builder:
         self._ops.append(Op(code, operands, width, comment, stream=self._stream))
 
     def lanes_of(self, operand: Operand) -> int:
-        """Return the lanes that a vector register holds; those above are zero."""
+        """Return the lanes that a vector register holds; higher ones are zero."""
         return self._lanes.get(operand, 1) if isinstance(operand, VReg) else 1
 
     def _vec(self, code: str, *operands: Operand, note: str = "", lanes: int = 0) -> VReg:
-        """Append an operation whose result has `lanes` lanes, by default as many as its widest."""
+        """Append an operation whose result has `lanes` lanes; by default as many as its widest
+        operand.
+        """
         out = self._new(RegClass.VEC)
         self._lanes[out] = lanes or max(map(self.lanes_of, operands), default=1)
         self.emit(code, out, *operands, note=note)
@@ -97,7 +99,7 @@ class Builder:
     def variable(self, value: Value, name: str, note: str = "", lanes: int = 1) -> VReg:
         """Return a new vector register that starts as `value` and may be assigned again.
 
-        It takes values of `lanes` lanes, or of as many as `value` has if those are more.
+        It takes values of `lanes` lanes, or as many as `value` has if that is more.
         """
         out = self._new(RegClass.VEC, name)
         self._lanes[out] = max(lanes, self.lanes_of(value))
@@ -117,7 +119,7 @@ class Builder:
         return out
 
     def assign(self, target: VReg, value: Value, note: str = "") -> None:
-        """Set a register to a value; usually costs nothing, see `compiler.allocate`."""
+        """Set a register to a value; usually free, see `compiler.allocate`."""
         if self.lanes_of(value) > self.lanes_of(target):
             raise ValueError("a value is wider than the variable it is assigned to")
         if target.cls is RegClass.GPR:
@@ -128,10 +130,10 @@ class Builder:
     # -- control ----------------------------------------------------------------------------
 
     def label(self, name: str) -> None:
-        """Start a new block at this label, which no other has.
+        """Start a new block at this label, which must be unique.
 
         Raises:
-            ValueError: one has it; a branch to it would be two.
+            ValueError: another block has it.
         """
         if self._part + name in {self._label, *(block.label for block in self._blocks)}:
             raise ValueError(f"two blocks at the label {self._part}{name}")
@@ -140,7 +142,7 @@ class Builder:
 
     @contextmanager
     def loop(self, name: str) -> Iterator[None]:
-        """Everything recorded inside belongs to a loop whose head is the label `name`."""
+        """Everything recorded inside belongs to a loop that begins at the label `name`."""
         self.label(name)
         self._depth += 1
         yield
@@ -149,7 +151,7 @@ class Builder:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Labels inside are the part's own: those of several parts may have the same names."""
+        """Labels inside belong to the part, so several parts may use the same names."""
         around, self._part = self._part, f"{self._part}{name}_"
         yield
         self._part = around
@@ -158,7 +160,7 @@ class Builder:
     def stream(
         self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
     ) -> Iterator[None]:
-        """Everything recorded inside belongs to a stream, see `ir.program.Stream`."""
+        """Everything recorded inside belongs to a stream; see `ir.program.Stream`."""
         self._stream = Stream(name, start, end, lean)
         yield
         self._stream = None
@@ -174,7 +176,7 @@ class Builder:
         self.emit("return_value", value)
 
     def program(self) -> Program:
-        """End the function, if it has not ended by itself, and return it."""
+        """Return the function, ended if it has not ended itself."""
         if not (self._ops and CODES[self._ops[-1].code].flow is Flow.RETURN):
             self.emit("return")
         blocks = (*self._blocks, Block(self._label, tuple(self._ops), self._depth))
@@ -195,13 +197,15 @@ class Builder:
         return self._constant(name, constant_bytes(value) * self._widest)
 
     def const_lanes(self, values: Sequence[int], name: str) -> Value:
-        """Return the place of a constant with a value for each lane of the widest registers."""
+        """Return the place of a constant with a different value in each lane of the widest
+        registers.
+        """
         if len(values) != self._widest:
             raise ValueError(f"{name} has {len(values)} lanes of {self._widest}")
         return self._constant(name, b"".join(map(constant_bytes, values)))
 
     def const_bytes(self, data: bytes, name: str) -> Mem:
-        """Return the place of constant bytes, of which code reads parts."""
+        """Return the place of constant bytes, which code may read in parts."""
         return self._constant(name, data)
 
     def _constant(self, name: str, data: bytes) -> Mem:
@@ -305,7 +309,7 @@ class Builder:
         self.emit("store_high", memory, value, note=note)
 
     def first_lane(self, a: VReg) -> VReg:
-        """Return lane 0 alone; nobody may read the others through the result."""
+        """Return lane 0; nothing may read the other lanes through the result."""
         if self.lanes_of(a) == 1:
             return a
         out = self._new(RegClass.VEC)
@@ -322,7 +326,7 @@ class Builder:
         return out
 
     def insert_lane(self, a: VReg, lane: int, value: Value, lanes: int, note: str = "") -> VReg:
-        """Record `a`, seen as `lanes` lanes, with one lane replaced."""
+        """Record `a`, taken as `lanes` lanes, with one lane replaced."""
         return self._vec("insert_lane", a, value, lane, note=note, lanes=lanes)
 
     def spread_lane(self, a: VReg, lanes: int, note: str = "") -> VReg:
@@ -354,11 +358,11 @@ class Builder:
         return self._vec(code, a, count, note=note)
 
     def aes_round(self, a: Value, key: Value, note: str = "") -> VReg:
-        """Record a round of AES but the last, in each lane (FIPS 197, section 5.1)."""
+        """Record a round of AES, except the last, in each lane (FIPS 197, section 5.1)."""
         return self._vec("aes_round", a, key, note=note)
 
     def aes_last(self, a: Value, key: Value, note: str = "") -> VReg:
-        """Record the last round of AES, which does not mix columns."""
+        """Record the last round of AES, without MixColumns."""
         return self._vec("aes_last", a, key, note=note)
 
     def add32(self, a: Value, b: Value, note: str = "") -> VReg:
@@ -374,7 +378,7 @@ class Builder:
         return self._vec("reverse_bits", a, matrix, note=note)
 
     def mirror_bits(self, a: Value, note: str = "") -> VReg:
-        """Record the same where it takes no matrix."""
+        """Record the same without a matrix."""
         return self._vec("mirror_bits", a, note=note)
 
     def shuffle_bytes(self, a: Value, mask: Value, note: str = "") -> VReg:

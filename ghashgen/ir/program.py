@@ -1,11 +1,11 @@
 """The intermediate representation: registers, operands, operations, blocks, programs.
 
-One set of types serves every stage. Before `select` an `Op.code` is an abstract operation (table
-`CODES`); after it, the key of an instruction row of the ISA. Before `allocate` registers are
-`VReg`; after it, `PReg`. After `frame` a function is a run of lines: operations, and directives
-that say everything else that its file must hold. Every stage makes new frozen values. Registers may
-be written more than once (a loop-carried accumulator is one VReg), so there are no phi nodes;
-liveness is found by data flow (`compiler.liveness`).
+One set of types serves every stage. Before `select`, an `Op.code` is an abstract operation (table
+`CODES`); after it, the key of an instruction row of the ISA. Before `allocate`, registers are
+`VReg`; after it, `PReg`. After `frame`, a function is a list of lines: operations, and directives
+for everything else in its file. Every stage makes new frozen values. Registers may be written more
+than once (a loop-carried accumulator is one VReg), so there are no phi nodes; liveness comes from
+data flow (`compiler.liveness`).
 """
 
 import enum
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 
 class RegClass(enum.StrEnum):
-    """Register files; a vector register is one register at any width."""
+    """Register files; a vector register is the same register at any width."""
 
     VEC = "v"
     GPR = "r"
@@ -25,19 +25,19 @@ class Flow(enum.StrEnum):
     """Where control may go after an operation."""
 
     NEXT = "next"
-    """To the operation after it."""
+    """To the next operation."""
     BRANCH = "branch"
-    """There, or to its label, as the flags or a register say."""
+    """To the next operation or to its label, depending on the flags or a register."""
     JUMP = "jump"
     """To its label."""
     CALL = "call"
-    """To another function, and back behind it."""
+    """To another function, and back to the next operation."""
     RETURN = "return"
     """To the caller."""
 
     @property
     def falls(self) -> bool:
-        """Whether control may run on into the operation after it."""
+        """Whether control may continue with the next operation."""
         return self is not Flow.JUMP and self is not Flow.RETURN
 
 
@@ -84,13 +84,15 @@ class Mem:
     scale: int = 1
     symbol: str | None = None
     align: int = 1
-    """Bytes to which the address is known to be aligned."""
+    """Known alignment of the address in bytes."""
     within: str = ""
-    """What it is a part of, by name: parts of two things never overlap. "" says nothing."""
+    """Name of the object that it is part of: parts of two objects never overlap. "" says
+    nothing.
+    """
 
     @property
     def registers(self) -> tuple[Reg, ...]:
-        """The registers that form the address."""
+        """The registers in the address."""
         return tuple(reg for reg in (self.base, self.index) if reg is not None)
 
 
@@ -100,7 +102,7 @@ class Label:
 
     name: str
     short: bool = False
-    """Whether a jump to it is as short as can be, which not every assembler finds by itself."""
+    """Whether a jump to it must be short, because not every assembler finds that itself."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Argument:
-    """A parameter that arrives on the stack, the first being 0; `frame` turns it into a Mem."""
+    """A parameter that arrives on the stack, counted from 0; `frame` turns it into a Mem."""
 
     index: int
 
@@ -122,14 +124,15 @@ Operand = Reg | Mem | int | Label | Slot | Argument
 
 @dataclass(frozen=True)
 class Stream:
-    """One of several computations of a block that do not wait for each other: they are woven into
-    one order by `compiler.schedule.weave`, this one from `start` to `end` of the whole."""
+    """One of several independent computations of a block, which `compiler.schedule.weave`
+    interleaves; this one from `start` to `end` of the whole.
+    """
 
     name: str
     start: float = 0.0
     end: float = 1.0
     lean: bool = True
-    """Whether it is put in an order that needs few registers; else it stays as recorded."""
+    """Whether to order it for few registers; otherwise it stays as recorded."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end <= 1:
@@ -143,12 +146,12 @@ class Op:
     code: str
     operands: tuple[Operand, ...] = ()
     width: int = 128
-    """Vector width in bits of the operands whose kind follows the operation."""
+    """Vector width in bits of the operands whose kind depends on the operation."""
     comment: str = ""
     origin: int = -1
     """Position in the selected program, set by `select`; -1 for code that a later pass added."""
     stream: "Stream | None" = None
-    """The computation that it belongs to, where a block has several side by side."""
+    """The computation that it belongs to, if a block has several in parallel."""
 
     def on(self, *operands: Operand) -> "Op":
         """Return the operation on other operands."""
@@ -157,7 +160,7 @@ class Op:
 
 @dataclass(frozen=True)
 class Directive:
-    """What stands between instructions, for the assembler or for who unwinds the stack."""
+    """A line that is not an instruction, for the assembler or for unwinding."""
 
     code: str
     operands: tuple[Reg | int | Label, ...] = ()
@@ -172,10 +175,10 @@ class Directive:
         return tuple(operand for operand in self.operands if isinstance(operand, int))
 
     def register(self) -> PReg:
-        """Return the register that a directive of unwinding names.
+        """Return the register of an unwind directive.
 
         Raises:
-            TypeError: its first operand is none.
+            TypeError: its first operand is not a register.
         """
         first = self.operands[0] if self.operands else None
         if not isinstance(first, PReg):
@@ -186,7 +189,7 @@ class Directive:
         """Return the label that it defines.
 
         Raises:
-            TypeError: its first operand is none.
+            TypeError: its first operand is not a label.
         """
         first = self.operands[0] if self.operands else None
         if not isinstance(first, Label):
@@ -216,10 +219,10 @@ DIRECTIVES: Mapping[str, str] = {
     "popped": "a register was popped; the CFA now lies so many bytes above the stack pointer",
     "leave": "the function's frame description ends",
 }
-"""Every directive and what it says."""
+"""Every directive and its meaning."""
 
 Line = Op | Directive
-"""What a finished function consists of."""
+"""A line of a finished function."""
 
 
 @dataclass(frozen=True)
@@ -242,14 +245,16 @@ class Constant:
 
 @dataclass(frozen=True)
 class Program:
-    """One function: parameters in ABI order, blocks in layout order, the constants it reads."""
+    """One function: parameters in ABI order, blocks in layout order, the constants that it
+    reads.
+    """
 
     name: str
     params: tuple[VReg, ...]
     blocks: tuple[Block, ...]
     constants: Mapping[str, Constant]
     slots: int = 0
-    """16-byte stack slots that the code itself uses, as a buffer, from slot 0."""
+    """16-byte stack slots that the code itself uses as a buffer, from slot 0."""
 
     @property
     def ops(self) -> tuple[Op, ...]:
@@ -262,7 +267,8 @@ class Code:
     """An abstract operation: its operands' roles in order, and what it computes.
 
     Roles: w written, r read, m read from or written to memory, i immediate, l label. `r` operands
-    of vector operations may also be memory; `select` loads them where the ISA asks for it.
+    of
+    vector operations may also be memory; `select` loads them if the ISA needs it.
     """
 
     roles: str
@@ -272,7 +278,7 @@ class Code:
     flow: Flow = Flow.NEXT
     """Where control goes after it."""
     memory: int = 0
-    """Bytes of its memory operand, 0 for as many as it is wide."""
+    """Size of its memory operand in bytes; 0 for the operation's width."""
 
     def __post_init__(self) -> None:
         if "l" in self.roles[:-1]:
@@ -281,7 +287,7 @@ class Code:
             raise ValueError(f"{self.meaning}: a branch or jump has a label, others have none")
 
     def effects(self, op: Op) -> tuple[tuple[Reg, ...], tuple[Reg, ...]]:
-        """Return (registers read, registers written) by `op`, address registers included."""
+        """Return (registers read, registers written) by `op`, including address registers."""
         reads: list[Reg] = []
         writes: list[Reg] = []
         for role, operand in zip(self.roles, op.operands, strict=True):

@@ -1,1 +1,3 @@
-"""What is emitted: families of kernels, each a folder, and the target that they are made for."""
+"""What is emitted: families of kernels, one in each folder, and the targets that they are made
+for.
+"""

@@ -1,7 +1,7 @@
-"""An axis of a family of kernels: a name, its values, and what they mean in one line.
+"""An axis of a family of kernels: a name, its values, and one line of help.
 
-Options of the command line, the columns of `list`, the command in a banner and the refusal of
-unknown values follow from the axes of a family, in their order.
+The axes of a family, in their order, determine the options of the command line, the columns of
+`list`, the command in a banner and the refusal of unknown values.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,21 +14,23 @@ from ghashgen.support.wording import choose_one
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis; `values` are asked for when they are needed, since registries look into folders."""
+    """One axis. `values` is called when needed, because registries look into folders."""
 
     name: str
     help: str
     values: Callable[[], Sequence[Any]]
     default: Any = None
-    """What a kernel has if nothing is said; None where something must be."""
+    """The default value; None if the axis must be given."""
     left_open: Callable[[Mapping[str, Any]], Sequence[Any]] | None = None
-    """(values by axis so far) → what an unset axis stands for when kernels are made; None for the
-    default, or for every value if there is none."""
+    """(values by axis so far) → the values of an unset axis when kernels are made. None means the
+    default, or every value if there is no default.
+    """
     mark: Callable[[Any], str] | None = None
-    """(value) → what stands for it in a kernel's name; None for the value itself, or the axis if it
-    is a flag."""
+    """(value) → its mark in a kernel's name. None means the value itself, or the axis if it is a
+    flag.
+    """
     always_named: bool = False
-    """Whether a name says the default too."""
+    """Whether names include the default too."""
 
     @property
     def is_flag(self) -> bool:
@@ -58,7 +60,7 @@ class Axis:
         )
 
     def in_name(self, value: object) -> str:
-        """Return what a kernel's name says of a value: of the default nothing."""
+        """Return the part of a kernel's name for a value; "" for a default."""
         if value == self.default and not self.always_named:
             return ""
         if self.mark is not None:
@@ -66,7 +68,7 @@ class Axis:
         return self.name if self.is_flag else str(value)
 
     def option(self, value: object) -> str:
-        """Return the option that stands for a value: --isa avx, --no-wipe."""
+        """Return the option for a value: --isa avx, --no-wipe."""
         if self.is_flag:
             return f"--{self.name}" if value else f"--no-{self.name}"
         return f"--{self.name} {value}"
@@ -82,6 +84,6 @@ def said(values: Mapping[str, Any]) -> str:
 
 
 def name_of(axes: Sequence[Axis], kernel: object) -> str:
-    """Return the name of a kernel: what its values on these axes add to it, in their order."""
+    """Return a kernel's name: the marks of its values on these axes, in order."""
     parts = (axis.in_name(getattr(kernel, axis.name)) for axis in axes)
     return "_".join(filter(None, parts)).replace("-", "")

@@ -1,4 +1,4 @@
-"""Kernels of a product of axes: those that make sense, and why the others do not."""
+"""Kernels from a product of axes: the valid ones, and why the others are not."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -15,10 +15,10 @@ Values = Mapping[str, tuple[Any, ...]]
 def combinations(
     axes: Sequence[Axis], make: Callable[..., K], given: Values
 ) -> tuple[tuple[K, ...], list[GhashgenError]]:
-    """Return the kernels of the given values, and the refusals of what makes none, in their order.
+    """Return the kernels with the given values, and the refusals of invalid combinations, in order.
 
-    The first axis varies slowest, then come those that are given, in that order, then those that
-    are left open (`Axis.left_open`). `make` takes values by axis.
+    The first axis varies slowest; then come the given axes in their order, then those left open
+    (`Axis.left_open`). `make` takes values by axis.
     """
     found: list[K] = []
     refusals: list[GhashgenError] = []

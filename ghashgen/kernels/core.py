@@ -1,11 +1,9 @@
-"""What every family of kernels is made of: exported functions and their parameters, as values.
+"""The types of every family of kernels: exported functions and their parameters, as values.
 
     Function("mul", order=20, params=(TABLE, STATE), purpose=…, statement="mul", build=build)
 
-A function stands in one file of its family's folder and is found there. Its prototype, its row in
-headers and dispatchers, the registers that its parameters arrive in, the calls that the harness and
-the emulator make of it, what is counted of it, and what the prover is asked about it follow from
-this value; no list elsewhere names it.
+A function is one file in its family's folder and is found there; no list names it. Its prototype,
+its row in headers and dispatchers, its calls, counts and proofs all follow from this value.
 """
 
 import importlib
@@ -23,15 +21,12 @@ from ghashgen.ir.program import CODES, Flow, Program
 from ghashgen.kernels.axes import Axis
 
 MAX_PARAMS = 12
-"""Parameters of a function, at most: what the harness in C has room for (`KERNEL_ARGUMENTS`)."""
-
+"""Most parameters of a function: the room in the C harness (`KERNEL_ARGUMENTS`)."""
 
 CELL_BYTES = 16
-"""Bytes of a cell of a kernel's table."""
+"""Bytes in a cell of a kernel's table."""
 
 Value = str | int | bool
-"""The value of an axis."""
-
 Values = Mapping[str, Value]
 """Values by axis."""
 
@@ -41,11 +36,11 @@ class Layout:
     """A kernel's table."""
 
     cells: tuple[str, ...] = ()
-    """What each 16 bytes hold, in the words of the family."""
+    """The content of each 16 bytes, in the family's words."""
     top: int = 0
-    """The largest power of H in it, 0 if there is none."""
+    """The largest power of H in it, or 0."""
     arrays: Mapping[str, int] = field(default_factory=dict)
-    """Byte offsets of what has a name."""
+    """Byte offsets of named arrays."""
 
     @property
     def size(self) -> int:
@@ -54,7 +49,7 @@ class Layout:
 
 
 class Point(Protocol):
-    """What is known of a kernel, whatever its family."""
+    """What every kernel has, whatever its family."""
 
     @property
     def family(self) -> str:
@@ -83,12 +78,12 @@ class Point(Protocol):
 
     @property
     def schedule(self) -> str:
-        """The order of operations, see `arch.schedules`."""
+        """The order of operations; see `arch.schedules`."""
         ...
 
     @property
     def blocks(self) -> int:
-        """Blocks of 16 bytes that one turn of its loop, or one call, takes."""
+        """16-byte blocks that one turn of its loop, or one call, takes."""
         ...
 
     @property
@@ -98,7 +93,7 @@ class Point(Protocol):
 
     @property
     def best_align(self) -> int:
-        """Alignment of the table in bytes that serves speed best; 1 if none does."""
+        """The fastest alignment of the table in bytes; 1 if it does not matter."""
         ...
 
 
@@ -108,7 +103,7 @@ class Keyed(Protocol):
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of a key."""
+        """Key size in bytes."""
         ...
 
 
@@ -122,19 +117,19 @@ class Direction(Enum):
 
 @dataclass(frozen=True)
 class Table:
-    """A pointer to the kernel's table, whose size and alignment are those of the kernel."""
+    """A pointer to the kernel's table; the kernel determines its size and alignment."""
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """A pointer to so many bytes."""
+    """A pointer to a fixed number of bytes."""
 
     count: int
 
 
 @dataclass(frozen=True)
 class CipherKey:
-    """A pointer to the key of the cipher, whose size is that of the kernel."""
+    """A pointer to the cipher key, whose size the kernel determines."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +142,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Word:
-    """A number of 64 bits, passed by value."""
+    """A 64-bit number, passed by value."""
 
     ctype: str = "uint64_t"
 
@@ -160,12 +155,13 @@ LENGTH = Word("size_t")
 
 @dataclass(frozen=True)
 class Param:
-    """One parameter: its name in C, and what it stands for.
+    """One parameter: its name in C and its meaning.
 
-    `role` is what a statement calls it. Memory has a `direction` and an alignment in bytes that
-    callers promise; numbers have none. What is not `secret` may decide time. `may_be` names the
-    parameter whose memory it may be too, at the same address; memory that overlaps otherwise is
-    the caller's error. `allowed` are the numbers at which the function does its work, () for all:
+    `role` is its name in statements. Memory has a `direction` and an alignment in bytes that
+    callers
+    promise; numbers have neither. Time may depend on parameters that are not `secret`. `may_be`
+    names the parameter whose memory it may share, at the same address; any other overlap is the
+    caller's error. `allowed` are the numbers for which the function does its work, () for all;
     checks call it with these.
     """
 
@@ -181,11 +177,13 @@ class Param:
     def __post_init__(self) -> None:
         ends = (*self.allowed[:1], *self.allowed[-1:])  # a range may be long
         if ends and (not isinstance(self.size, Word) or min(ends) < 0):
-            raise ValueError(f"{self.name} allows what no number passed by value can be")
+            raise ValueError(f"{self.name} allows numbers that cannot be passed by value")
         if isinstance(self.size, Word) and (self.direction is not Direction.IN or self.align != 1):
-            raise ValueError(f"{self.name} is passed by value: it has no direction or alignment")
+            raise ValueError(
+                f"{self.name} is passed by value, so it has no direction and no alignment"
+            )
         if self.align < 1 or self.align & self.align - 1:
-            raise ValueError(f"{self.name} is aligned to {self.align}, which is no power of two")
+            raise ValueError(f"{self.name} is aligned to {self.align}, which is not a power of two")
 
     @property
     def declaration(self) -> str:
@@ -203,21 +201,22 @@ class Param:
 
     @property
     def written(self) -> bool:
-        """Whether the function may write to the memory that it points to."""
+        """Whether the function may write to its memory."""
         return self.direction is not Direction.IN
 
 
 RESULT_TYPES: Mapping[str, int] = MappingProxyType(
     {"int": 32, "uint32_t": 32, "uint64_t": 64, "size_t": 64}
 )
-"""The types of numbers that a function may return, with their bits."""
+"""Integer types that a function may return, with their sizes in bits."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """A number that a function returns in a register, whose bits above its type mean nothing.
+    """A number that a function returns in a register; bits above its type mean nothing.
 
-    `role` is what it says. What is not `secret` the caller may act upon, however it was computed.
+    `role` says what it means. Callers may act upon a result that is not `secret`, however it was
+    computed.
     """
 
     role: str
@@ -226,10 +225,10 @@ class Result:
 
     def __post_init__(self) -> None:
         if self.ctype not in RESULT_TYPES:
-            raise ValueError(f"{self.ctype} is none of {', '.join(RESULT_TYPES)}")
+            raise ValueError(f"{self.ctype} is not one of {', '.join(RESULT_TYPES)}")
 
     def number(self, register: int) -> int:
-        """Return what a caller in C reads in the register, whose 64 bits are given."""
+        """Return what a C caller reads, given the register's 64 bits."""
         bits = RESULT_TYPES[self.ctype]
         value = register & (1 << bits) - 1
         negative = self.ctype == "int" and value >> bits - 1
@@ -241,44 +240,48 @@ K = TypeVar("K", bound=Point)
 
 @dataclass(frozen=True)
 class Function(Generic[K]):
-    """An exported function of the kernels of one family.
+    """An exported function of one family's kernels.
 
-    `order` puts it among the others; `build` records its code, its parameters being `b.params`.
+    `order` sorts the functions; `build` records the code, with the parameters as `b.params`.
     """
 
     name: str
     order: int
     params: tuple[Param, ...]
     purpose: Callable[[K], str]
-    """What it does, in one line."""
+    """One line that says what it does."""
     build: Callable[[Builder, K], None]
     statement: str = ""
-    """The operation, of those that the prover knows, that it must be shown to be; "" for none."""
+    """The prover's operation that it must be proved to be; "" for none."""
     exported: Callable[[K], bool] = lambda kernel: True
     """Whether a kernel has it."""
     length_multiple: Callable[[K], int] = lambda kernel: 1
-    """What its length in bytes is a multiple of, as callers promise."""
+    """Callers promise that its length in bytes is a multiple of this."""
     returns: Result | None = None
-    """The number that it returns, if it does: `Builder.give` ends it."""
+    """The number that it returns, if any; `Builder.give` ends it."""
 
     def __post_init__(self) -> None:
         words = {p.name for p in self.params if isinstance(p.size, Word)}
         names = {p.name for p in self.params}
         if len(names) != len(self.params) or len(self.params) > MAX_PARAMS:
-            raise ValueError(f"{self.name} has not up to {MAX_PARAMS} parameters of distinct names")
+            raise ValueError(
+                f"{self.name} must have at most {MAX_PARAMS} uniquely named parameters"
+            )
         for param in self.params:
             if isinstance(param.size, Counted) and param.size.by not in words:
-                raise ValueError(f"{self.name}: {param.size.by} is no number that counts a buffer")
+                raise ValueError(
+                    f"{self.name}: {param.size.by} is not a number that counts a buffer"
+                )
             if param.may_be and not any(
                 (p.name, p.size) == (param.may_be, param.size) for p in self.params
             ):
-                raise ValueError(f"{self.name}: {param.may_be} is no memory like {param.name}")
+                raise ValueError(f"{self.name}: {param.may_be} is not memory like {param.name}")
 
     def program(self, kernel: K) -> Program:
-        """Return the function of a kernel, in abstract operations.
+        """Return a kernel's function in abstract operations.
 
         Raises:
-            ValueError: some way through it does not return what it is to return.
+            ValueError: a path through it does not return its result.
         """
         b = Builder(self.name, tuple(param.name for param in self.params), kernel.widest)
         self.build(b, kernel)
@@ -298,85 +301,90 @@ class Function(Generic[K]):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What a statement calls the parameters, in order."""
+        """The parameters' names in statements, in order."""
         return tuple(param.role for param in self.params)
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the banner of an emitted file says of its kernel beside what all kernels have."""
+    """What the banner of an emitted file says about its kind of kernel."""
 
     title: str
-    """What it computes, and where that is defined: one line, without a full stop."""
+    """What it computes and where that is defined: one line without a full stop."""
     parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """What it is made of, below the instruction set: name, and lines."""
+    """Its parts, listed below the instruction set: name, and lines."""
     table: str = ""
-    """How the table is laid out, in one line."""
+    """The layout of the table, in one line."""
     arguments: tuple[tuple[str, str], ...] = ()
-    """What callers promise of parameters beside the table: their names, and the promise."""
+    """Promises by callers about parameters other than the table: name, promise."""
     closing: tuple[str, ...] = ()
     """What time depends on and what must not overlap: whole lines."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family(Generic[K]):
-    """A family of kernels: the points on its axes, and what can be asked of them.
+    """A family of kernels: its axes, and functions for everything that differs between families.
 
-    A kernel is a frozen dataclass whose fields are called as its axes are.
+    A kernel is a frozen dataclass whose fields are named like its axes.
     """
 
     name: str
     title: str
     axes: tuple[Axis, ...]
     make: Callable[..., K]
-    """(values by axis) → the kernel; axes that are left out are at their defaults. A refusal, if
-    they make no sense together."""
+    """(values by axis) → the kernel, with missing axes at their defaults. Refuses invalid
+    combinations.
+    """
     functions: Callable[[], Mapping[str, Function[K]]]
-    """() → every function that some kernel of it exports, by name, in the order of emission."""
+    """() → every function that some kernel exports, by name, in the order of emission."""
     catalogue: Callable[[], tuple[K, ...]]
-    """() → the kernels that are checked in."""
+    """() → the checked-in kernels."""
     theorems: Callable[[K], list[str]]
     """(kernel) → names of the identities that its design rests on."""
     words: Callable[[K], Words]
-    """(kernel) → what its file says of it."""
+    """(kernel) → the words of its file."""
     line: Callable[[Values], str]
-    """(values of a manifest's entry) → what the kernel computes, in a line of the header."""
+    """(values of a manifest entry) → one line of the header: what the kernel computes."""
     notes: Callable[[Sequence[Values]], tuple[str, ...]] = lambda entries: ()
-    """(values of each kernel in a header) → what the header says of them all: lines, "" between
-    paragraphs."""
+    """(values of each kernel in a header) → the header's notes on all of them: lines, with ""
+    between paragraphs.
+    """
     loop: str = ""
-    """The function whose loop over whole groups is counted, "" if there is none."""
+    """The function whose loop over whole groups is counted, or ""."""
     single: str = ""
-    """The function whose product of one block is counted, "" if there is none."""
+    """The function whose product of one block is counted, or ""."""
     preference: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    """Values by axis, the preferred first, where nothing was measured: an earlier axis outweighs
-    all later ones. What can be chosen of a family at all, `choice.families` says."""
+    """Values by axis in order of preference, used if nothing was measured; an earlier axis
+    outweighs all later ones. `choice.families` says what can be chosen in a family.
+    """
     validation: str = ""
-    """The module that runs its kernels against other implementations, "" while none does. It is
-    named, not imported: it stands in a room above."""
+    """The module that compares its kernels with other implementations, or "". It is named, not
+    imported, because it is in a higher room.
+    """
     trials: str = ""
-    """The module that runs what claims to be one of its kernels, for the attack on the prover, ""
-    while none does: named, too."""
+    """The module that runs alleged kernels of the family for the attack on the prover, or "".
+    Named, not imported.
+    """
 
     @property
     def table(self) -> str:
-        """What callers know the table by: the name of the parameter that points to it."""
+        """The name of the parameter that points to the table."""
         params = (param for function in self.functions().values() for param in function.params)
         return next((param.name for param in params if isinstance(param.size, Table)), "table")
 
 
 def found_in(package: ModuleType) -> Mapping[str, Function[Any]]:
-    """Return the functions that the modules of a package export as FUNCTION, by name, in order.
+    """Return the functions that a package's modules export as FUNCTION, by name, in order.
 
     Raises:
-        ValueError: two have one name, or one place in the order.
+        ValueError: two have the same name or the same place in the order.
     """
     return _found(package.__name__, tuple(package.__path__))
 
 
 @cache
 def _found(package: str, path: tuple[str, ...]) -> Mapping[str, Function[Any]]:
-    """Import the modules of a package, by the folders that it has now."""
+    """Import the modules that a package's folders have now."""
     names = sorted(info.name for info in pkgutil.iter_modules(path))
     modules = [importlib.import_module(f"{package}.{name}") for name in names]
     functions = sorted((module.FUNCTION for module in modules), key=lambda f: f.order)

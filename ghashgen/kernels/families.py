@@ -1,4 +1,4 @@
-"""Finds the families of kernels: every package of this one whose module `family` exports FAMILY."""
+"""Finds the families of kernels: every package here whose module `family` exports FAMILY."""
 
 import importlib
 import pkgutil
@@ -12,7 +12,7 @@ from ghashgen import kernels as package
 from ghashgen.kernels.core import Family, Function, Point, Value
 
 DEFAULT = "hash"
-"""The family that is meant where files and choices name none."""
+"""The default family of files and choices."""
 
 
 def families() -> Mapping[str, Family[Any]]:
@@ -22,7 +22,7 @@ def families() -> Mapping[str, Family[Any]]:
 
 @cache
 def _found(path: tuple[str, ...]) -> Mapping[str, Family[Any]]:
-    """Import the families, by the folders that the package has now."""
+    """Import the families that the package's folders have now."""
     names = sorted(info.name for info in pkgutil.iter_modules(path) if info.ispkg)
     modules = [importlib.import_module(f"{package.__name__}.{name}.family") for name in names]
     return MappingProxyType({module.FAMILY.name: module.FAMILY for module in modules})
@@ -39,7 +39,7 @@ def family_of(kernel: Point) -> Family[Any]:
 
 
 def functions_of(kernel: Point) -> Mapping[str, Function[Any]]:
-    """Return the functions that a kernel exports, by name, in the order they are emitted."""
+    """Return the functions that a kernel exports, by name, in the order of emission."""
     own = family_of(kernel).functions().values()
     return MappingProxyType({f.name: f for f in own if f.exported(kernel)})
 
@@ -56,6 +56,6 @@ def axes_of(kernel: Point) -> dict[str, Value]:
 
 
 def own_name(kernel: Point) -> str:
-    """Return the name of a kernel if its axes do not give it: a paper's; else ""."""
+    """Return a kernel's name if its axes do not give it, as for a paper's kernels; else ""."""
     derived: Point = family_of(kernel).make(**axes_of(kernel))
     return kernel.name if kernel.name != derived.name else ""

@@ -1,8 +1,8 @@
-"""MANIFEST.json: the machine-readable contract of an output folder, and a kernel as it is there.
+"""MANIFEST.json: the machine-readable description of an output folder and its kernels.
 
-An `Entry` describes an emitted kernel for all who assemble, run, choose, report or vendor it. Keys
-that this version does not know are passed over; those it needs are checked when a file is read, the
-axes of a kernel against those of its family.
+An `Entry` describes an emitted kernel for everything that assembles, runs, chooses, reports or
+vendors it. Unknown keys are ignored. Required keys are checked when a file is read, and a kernel's
+axes are checked against its family's.
 """
 
 import json
@@ -32,16 +32,16 @@ class TableEntry(Struct, frozen=True, kw_only=True):
 
     bytes: int
     align: int
-    """What callers must promise."""
+    """The alignment that callers must promise."""
     best_align: int = 0
-    """What serves speed: no register of the group loop crosses a line."""
+    """The fastest alignment: no register of the group loop crosses a cache line."""
     top_power: int
     arrays: Mapping[str, int]
     cells: tuple[str, ...]
 
 
 class Left(Struct, frozen=True):
-    """Where a function leaves secrets behind."""
+    """Where a function leaves secrets."""
 
     registers: tuple[str, ...]
     stack_bytes: int
@@ -56,7 +56,7 @@ class Counted(Struct, frozen=True):
 
 
 class Counts(Struct, frozen=True):
-    """What was counted of a kernel; `group` is one turn of the group loop."""
+    """A kernel's counts; `group` is one turn of the group loop."""
 
     group: Counted
     single_block: Counted
@@ -64,20 +64,21 @@ class Counts(Struct, frozen=True):
 
 
 class Object(Struct, frozen=True):
-    """The assembled object: SHA-256 of .text before relocation, and who assembled it."""
+    """The assembled object: SHA-256 of .text before relocation, and the assembler."""
 
     text_sha256: str
     assembler: str
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An emitted kernel. Mappings are by function, init, mul and update among them."""
+    """An emitted kernel. Mappings are by function, including init, mul and update."""
 
     name: str
     axes: Mapping[str, Value]
-    """The kernel's, and those of its target that its symbols and text depend on. The family is
-    stated where it is not the default one, the back end where it is another. They are as the file
-    states them: `kernel` says whether this version has such a kernel."""
+    """The kernel's axes, and those of its target on which its symbols and text depend. Family and
+    back end are stated if they are not the defaults. The values are as in the file; `kernel` checks
+    that this version has such a kernel.
+    """
     cpu_features: tuple[str, ...]
     symbols: Mapping[str, str]
     table: TableEntry
@@ -85,18 +86,18 @@ class Entry(Struct, frozen=True, kw_only=True):
     spill_slots: Mapping[str, int]
     registers: Mapping[str, tuple[str, ...]]
     left: Mapping[str, Left] | UnsetType = UNSET
-    """Not stated by version 0.1.0."""
+    """Version 0.1.0 does not state this."""
     counts: Counts
     code_bytes: Mapping[str, int]
     file: str
     """Path below the folder."""
     sha256: str
-    """Of the file."""
+    """Hash of the file."""
     object: Object
     proved: bool | UnsetType = UNSET
-    """False where no prover reads the bytes; of other kernels PROOFS.json says what is proved."""
+    """False if no prover reads the bytes. For other kernels PROOFS.json says what is proved."""
     theorems: tuple[str, ...]
-    """The identities that it rests on."""
+    """The identities that the kernel rests on."""
     regenerate: str
     """The command that emits it again."""
 
@@ -122,15 +123,15 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def backend(self) -> str:
-        """Who allocated its registers and encoded it."""
+        """What allocated its registers and encoded it."""
         return str(self.axes.get("backend", OWN))
 
     @property
     def kernel(self) -> Point:
-        """The kernel of these axes, by its name here: a paper's kernels have one of their own.
+        """The kernel with these axes; a paper's kernel has its own name.
 
         Raises:
-            GhashgenError: this version has no kernel of these axes, or none of this name.
+            GhashgenError: this version has no kernel with these axes, or names it differently.
         """
         family = families()[self.family]
         kernel: Point = family.make(**{axis.name: self.axes[axis.name] for axis in family.axes})
@@ -142,13 +143,13 @@ class Entry(Struct, frozen=True, kw_only=True):
             if each.name == self.name and axes_of(each) == own:
                 return each
         raise GhashgenError(
-            f"a kernel of the axes of {self.name} is called {kernel.name} in this version",
+            f"this version calls the kernel with the axes of {self.name} {kernel.name}",
             "regenerate it",
         )
 
     @property
     def base(self) -> str:
-        """What its symbols begin with: the prefix of the folder, and its name."""
+        """The beginning of its symbols: the folder's prefix, and its name."""
         return _bases(self.symbols)[0]
 
     @property
@@ -157,12 +158,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.base.removesuffix(self.name)
 
     def by(self, assembler: str) -> "Entry":
-        """Return the entry with another assembler named, that makes the same bytes."""
+        """Return the entry with another assembler that makes the same bytes."""
         return replace(self, object=replace(self.object, assembler=assembler))
 
 
 class Manifest(Struct, frozen=True):
-    """A whole file; `companions` are the files that are no kernels, with their SHA-256."""
+    """A whole file; `companions` are the other files, with their SHA-256."""
 
     schema: int
     kernels: tuple[Entry, ...]
@@ -177,12 +178,12 @@ _FILE = Document(
 
 
 def axes_in(kernel: Point, abi: str, syntax: str, backend: str = OWN) -> dict[str, Value]:
-    """Return a kernel's axes as an entry has them: with those of its target."""
+    """Return a kernel's axes as in an entry, with those of its target."""
     return _stated(kernel.family, axes_of(kernel), abi, syntax, backend)
 
 
 def _bases(symbols: Mapping[str, str]) -> list[str]:
-    """Return what symbols begin with, before their function's name: one text if it is a kernel."""
+    """Return the symbols' beginnings before their functions' names; one text if it is a kernel."""
     return list({symbol.removesuffix(f"_{name}"): None for name, symbol in symbols.items()})
 
 
@@ -195,9 +196,9 @@ def _stated(
 
 
 def dump(entries: Iterable[Entry], companions: Mapping[str, str]) -> str:
-    """Return the manifest's text, entries sorted by name.
+    """Return the manifest's text, with entries sorted by name.
 
-    `companions` are the files that are no kernels, with their SHA-256.
+    `companions` are the files that are not kernels, with their SHA-256.
     """
     body = {
         "schema": SCHEMA,
@@ -241,11 +242,10 @@ class _Where(Struct, frozen=True):
 
 
 def _checked(entry: Entry, where: str) -> Entry:
-    """Return an entry whose axes are those of its family, those that it leaves out at their
-    defaults.
+    """Return an entry with its family's axes; missing ones get their defaults.
 
     Raises:
-        ValueError: an axis is missing or has a value of another type, or there is no such family.
+        ValueError: a required axis is missing, a value has another type, or the family is unknown.
     """
     at = converted(entry.axes, _Where, f"{where}.axes")
     if at.family not in families():
@@ -260,7 +260,7 @@ def _checked(entry: Entry, where: str) -> Entry:
 
 @cache
 def _own(family: Family[Any]) -> type[Struct]:
-    """Return the type of a family's axes in a file, in the order of the fields of its kernels."""
+    """Return the type of a family's axes in a file, in the order of its kernels' fields."""
     by_name = {axis.name: axis for axis in family.axes}
     named = [by_name[name] for name in fields_of(family.make) if name in by_name]
     typed = [
@@ -295,9 +295,9 @@ def companions(folder: Path) -> dict[str, str]:
 
 
 def same(found: str, wanted: str) -> bool:
-    """Whether two manifests say the same, the assembler's version aside.
+    """Return whether two manifests are equal, except for the assembler's version.
 
-    Another nasm may emit the same bytes: their hash decides, not the version that made them.
+    Another nasm may emit the same bytes: their hash decides, not the version.
     """
     try:
         return bool(_without_assembler(found) == _without_assembler(wanted))
@@ -313,7 +313,9 @@ def _without_assembler(text: str) -> Any:
 
 
 def _as_now(entry: Entry) -> Entry:
-    """Version 0.1.0 stated one alignment, the best, as the one that is needed."""
+    """Return an entry of version 0.1.0 in today's form: its one alignment, the best, is the
+    required one.
+    """
     if entry.table.best_align:
         return entry
     return replace(entry, table=replace(entry.table, best_align=entry.table.align))

@@ -1,7 +1,7 @@
-"""The choice of kernels by name or by axis, among all families.
+"""Chooses kernels by name or by axis, in all families.
 
 An axis that several families have is one axis of a choice. A family that lacks an axis, or all of
-the values asked for, has no part in the choice.
+the requested values, is not considered.
 """
 
 import re
@@ -23,15 +23,15 @@ K = TypeVar("K", bound=Point)
 
 @dataclass(frozen=True, init=False)
 class Choice:
-    """What is asked for: values by axis, names and families; what is not given allows any."""
+    """A request: values by axis, names and families. Whatever is not given may have any value."""
 
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    """The values of the axes that are restricted."""
+    """The values of the restricted axes."""
     name: tuple[str, ...] = ()
-    """Names of the catalogue's kernels, or globs over them."""
+    """Names of kernels in the catalogue, or globs."""
     family: tuple[str, ...] = ()
     plain: bool = False
-    """Whether axes that are not restricted must be at their defaults."""
+    """Whether unrestricted axes must be at their defaults."""
 
     def __init__(
         self,
@@ -53,19 +53,19 @@ class Choice:
         return Choice(name=self.name, family=self.family, plain=self.plain, **axes)
 
     def beyond(self, kernel: Point) -> tuple[str, ...]:
-        """Return the axes that are not restricted and on which a kernel is not at the default."""
+        """Return the unrestricted axes on which a kernel is not at the default."""
         own = families()[kernel.family].axes
         free = [axis for axis in own if axis.name not in self.axes and axis.default is not None]
         return tuple(axis.name for axis in free if getattr(kernel, axis.name) != axis.default)
 
     def allows(self, kernel: Point) -> bool:
-        """Whether a kernel may be taken as far as plainness goes."""
+        """Return whether plainness allows a kernel."""
         return not (self.plain and self.beyond(kernel))
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A combination of values that was asked for and makes no kernel."""
+    """A requested combination of values that is invalid."""
 
     values: Mapping[str, Any]
     """By axis."""
@@ -77,19 +77,19 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Selection(Generic[K]):
-    """The kernels that a choice stands for."""
+    """The kernels of a choice."""
 
     kernels: tuple[K, ...]
     made: tuple[K, ...] = ()
-    """Those of them that are not in the catalogue."""
+    """Those that are not in the catalogue."""
     left_out: tuple[LeftOut, ...] = ()
 
 
 def all_axes() -> dict[str, tuple[Axis, ...]]:
-    """Return the axes of all families by name: of each, how the families have it.
+    """Return the axes of all families by name, each as the families have it.
 
     Raises:
-        ValueError: two families differ on what the values of an axis are: flags, numbers or words.
+        ValueError: two families differ on the type of an axis: flags, numbers or words.
     """
     found: dict[str, list[Axis]] = {}
     for family in in_order():
@@ -102,7 +102,7 @@ def all_axes() -> dict[str, tuple[Axis, ...]]:
 
 
 def values_of(axis: str) -> tuple[str, ...]:
-    """Return every value that an axis has in some family, as words."""
+    """Return every value of an axis in any family, as words."""
     return tuple(dict.fromkeys(str(value) for own in all_axes()[axis] for value in own.values()))
 
 
@@ -112,39 +112,40 @@ def catalogue() -> tuple[Point, ...]:
 
 
 def choose(choice: Choice) -> tuple[Point, ...]:
-    """Return the kernels that a choice stands for; see `look_up`."""
+    """Return the kernels of a choice; see `look_up`."""
     return look_up(choice).kernels
 
 
 def choose_of(kind: type[K], choice: Choice) -> tuple[K, ...]:
-    """Return the kernels of one family that a choice stands for; see `look_up_of`."""
+    """Return a choice's kernels of one family; see `look_up_of`."""
     return look_up_of(kind, choice).kernels
 
 
 def look_up(
     choice: Choice, able: Callable[[Family[Any]], object] = lambda family: True
 ) -> Selection[Point]:
-    """Return the kernels that a choice stands for, the catalogue's first and in its order.
+    """Return the kernels of a choice, in catalogue order, then those that are made.
 
-    Each combination of the values given stands for itself: for the catalogue's kernels that have
-    these values, of whichever family; where it has none, for those that are made, with the axes
-    left open at their defaults and every multiply and reduce that fits; where none can be made, it
-    is left out, with the reason. A choice of several values is so the union of the choices of one
-    value each. What is made is of the first family that has these axes, the default one before
-    others, unless the choice names families.
+    Each combination of given values selects the catalogue's kernels with these values, in any
+    family. If there are none, kernels are made, with the other axes at their defaults and every
+    multiply and reduce that fits. If none can be made, the combination is left out, with the
+    reason. So a choice of several values is the union of choices of one value each. A kernel that
+    is made belongs to the first family with these axes, the default family first, unless the choice
+    names families.
 
-    One value for every axis of a family names one kernel, in the catalogue or not, whatever a paper
-    calls it.
+    One value for every axis of a family selects one kernel, in the catalogue or not, even if a
+    paper gives it another name.
 
-    Names and globs stand for kernels of the catalogue; values of axes narrow them down. Of a plain
-    choice, so do the defaults of the axes that are not given.
+    Names and globs select kernels of the catalogue; values of axes narrow them down, and so do, for
+    a plain choice, the defaults of the axes that are not given.
 
-    Families of which `able` says no have no part in the choice.
+    Families for which `able` returns false are not considered.
 
     Raises:
         GhashgenError: a family, an axis, a value or a name is unknown, a glob matches nothing, or
-            no combination makes sense (says why); or a family is named, or a kernel of one, of
-            which `able` says no.
+        no
+            combination is valid (says why); or a family is named, or a kernel of one, that `able`
+            excludes.
     """
     among = [family for family in in_order() if able(family)]
     _require_among(choice, among)
@@ -153,10 +154,10 @@ def look_up(
 
 
 def look_up_of(kind: type[K], choice: Choice) -> Selection[K]:
-    """Return the kernels of a choice that are of the family whose kernels have this type.
+    """Return a choice's kernels of the family with this type of kernel.
 
     Raises:
-        GhashgenError: as `look_up`, or another family is named, or a kernel of another.
+        GhashgenError: as `look_up`, or another family, or a kernel of one, is named.
     """
     (own,) = (family for family in in_order() if family.make is kind)
     _require_among(choice, [own])
@@ -171,11 +172,11 @@ def _require_among(choice: Choice, among: Sequence[Family[Any]]) -> None:
         if name not in families():
             raise GhashgenError(f"unknown family {name!r}", choose_one(name, families()))
         if name not in names:
-            raise GhashgenError(f"family {name} is not for this, which {works}", remedy)
+            raise GhashgenError(f"family {name} does not fit: this {works}", remedy)
     for kernel in catalogue() if choice.name and len(among) < len(families()) else ():
         if kernel.name in choice.name and kernel.family not in names:
             raise GhashgenError(
-                f"{kernel.name} is of family {kernel.family}, and not for this, which {works}",
+                f"{kernel.name} is of family {kernel.family}, and this {works}",
                 remedy,
             )
 
@@ -214,10 +215,10 @@ def _look_up(choice: Choice, among: Sequence[Family[Any]]) -> Selection[Any]:
 def _fitting(
     axes: Mapping[str, tuple[Any, ...]], among: Sequence[Family[Any]]
 ) -> list[Family[Any]]:
-    """Return the families that have these axes, and of each axis a value.
+    """Return the families with these axes and, for each axis, one of the values.
 
     Raises:
-        GhashgenError: there is none, or a value is one of none of them.
+        GhashgenError: there are none, or none of them has some value.
     """
     fitting = list(among)
     for name, wanted in axes.items():
@@ -274,7 +275,7 @@ def _one(
 def _made(
     values: Mapping[str, Any], fitting: Sequence[Family[Any]], every: bool
 ) -> tuple[tuple[Point, ...], list[GhashgenError]]:
-    """Return the kernels of these values that can be made, and why others cannot."""
+    """Return the kernels with these values that can be made, and why others cannot."""
     found: list[Point] = []
     refusals: list[GhashgenError] = []
     given = {axis: (value,) for axis, value in values.items()}
@@ -297,7 +298,7 @@ def _nothing(left_out: list[LeftOut]) -> GhashgenError:
 def _by_name(
     choice: Choice, axes: Mapping[str, tuple[Any, ...]], shipped: Sequence[Point]
 ) -> tuple[Point, ...]:
-    """Return the kernels of these names and globs, in the order given; axes narrow each down."""
+    """Return the kernels with these names and globs, in the given order; axes narrow each down."""
     known = {kernel.name: kernel for kernel in shipped}
     found: dict[Point, None] = {}
     for pattern in choice.name:
@@ -318,7 +319,7 @@ def _by_name(
         ]
         if not fitting:
             raise GhashgenError(
-                f"the axes{' and --plain' if choice.plain else ''} leave nothing of {pattern!r}",
+                f"the axes{' and --plain' if choice.plain else ''} exclude all of {pattern!r}",
                 "leave out --name, or the axes" + (" and --plain" if choice.plain else ""),
             )
         found.update(dict.fromkeys(fitting))

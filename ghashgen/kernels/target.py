@@ -1,4 +1,4 @@
-"""What a kernel is made for: convention, table alignment, syntax, format, prefix, back end."""
+"""The target of a kernel: convention, table alignment, syntax, format, prefix, back end."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from ghashgen.support.wording import choose_one
 _V = TypeVar("_V")
 
 TABLE_ALIGNS = (1, 2, 4, 8, 16, 32, 64)
-"""Alignments of the table, in bytes, that callers may promise."""
+"""Table alignments in bytes that callers may promise."""
 
 MAX_PREFIX = 64
-"""Characters of a prefix: names of files and symbols begin with it, and have an end."""
+"""Longest prefix in characters; names of files and symbols that begin with it have limits."""
 
 OWN, PEACHPY = "own", "peachpy"
 BACKENDS: Mapping[str, str] = MappingProxyType(
@@ -27,7 +27,7 @@ BACKENDS: Mapping[str, str] = MappingProxyType(
         PEACHPY: "registers allocated and instructions encoded by PeachPy; frame by ghashgen",
     }
 )
-"""Who allocates and encodes, by name; `output.backends` has their code."""
+"""Register allocator and encoder by name; `output.backends` has their code."""
 
 
 def _default() -> Arch:
@@ -36,32 +36,34 @@ def _default() -> Arch:
 
 @dataclass(frozen=True)
 class Target:
-    """Rendering axes; they change no algebra."""
+    """The rendering axes; they change no algebra."""
 
     abi: Abi = field(default_factory=lambda: _default().default_abi)
     syntax: Syntax = field(default_factory=lambda: syntaxes()[_default().syntax])
     fmt: ObjectFormat = field(default_factory=lambda: _default().default_format)
     prefix: str = ""
-    """Put before every symbol, macro and file name, so that two libraries can be one program."""
+    """Goes before every symbol, macro and file name, so that one program can contain two
+    libraries.
+    """
     table_align: int = 0
-    """Alignment in bytes that callers promise for the table; 0 for what costs nothing."""
+    """Table alignment in bytes that callers promise; 0 for what costs nothing."""
     backend: str = OWN
     """One of BACKENDS."""
 
     @property
     def library(self) -> str:
-        """What the names begin with that belong to a folder as a whole: header, dispatcher."""
+        """The beginning of the names that belong to a whole folder: header, dispatcher."""
         return f"{self.prefix}ghashgen"
 
     def symbol(self, name: str) -> str:
-        """Return the symbol of a kernel or function name in C."""
+        """Return the C symbol for a kernel's or function's name."""
         return f"{self.prefix}{name}"
 
     def table_align_of(self, kernel: Point) -> int:
-        """Return the alignment in bytes that a kernel's table needs for this target.
+        """Return the table alignment in bytes that a kernel needs for this target.
 
-        Unless callers promise another, it is the smallest that costs no instruction: 16 where
-        memory operands must be aligned (legacy SSE), 1 where they may lie anywhere.
+        Unless callers promise another, it is the smallest that costs no instruction: 16 if memory
+        operands must be aligned (legacy SSE), otherwise 1.
         """
         return self.table_align or kernel.instruction_set.operand_align
 
@@ -75,11 +77,11 @@ def target(
     arch: str = DEFAULT,
     backend: str = OWN,
 ) -> Target:
-    """Return the target of these names; convention and format default to each other's own.
+    """Return the target with these names; by default convention and format follow each other.
 
     Raises:
-        GhashgenError: an unknown name, a prefix that is no C identifier or too long, or an
-            alignment that is no power of two up to 64.
+        GhashgenError: a name is unknown, the prefix is too long or not a C identifier, or the
+            alignment is not a power of two up to 64.
     """
     machine = _known("architecture", arch, arches())
     if not abi:
@@ -111,7 +113,7 @@ def _known(axis: str, value: str, table: Mapping[str, _V]) -> _V:
 
 
 def arch_of(kernels: Iterable[Point]) -> str:
-    """Return the architecture that kernels are for, the default one if there is no kernel.
+    """Return the architecture of kernels, or the default one if there are none.
 
     Raises:
         GhashgenError: they are for several.
@@ -120,14 +122,14 @@ def arch_of(kernels: Iterable[Point]) -> str:
     if len(found) > 1:
         titles = [f"{arches()[name].title} (isa {isa})" for name, isa in sorted(found.items())]
         raise GhashgenError(
-            f"kernels of several architectures are chosen: {', '.join(titles)}",
-            "choose those of one with --isa",
+            f"you chose kernels of several architectures: {', '.join(titles)}",
+            "choose one with --isa",
         )
     return next(iter(found), DEFAULT)
 
 
 def require_fit(kernels: Iterable[Point], where: Target) -> None:
-    """Refuse a target that is of another architecture than a kernel.
+    """Refuse a target of another architecture than a kernel's.
 
     Raises:
         GhashgenError: names the first such kernel.
@@ -151,7 +153,7 @@ def runnable(
 ) -> Target:
     """Return the target whose objects can be run and proved here: ELF in every convention.
 
-    The instructions are those of the convention's own container.
+    The instructions are the same as in the convention's own format.
 
     Raises:
         GhashgenError: as `target`.

@@ -1,1 +1,1 @@
-"""From compiled functions to files: placement, text, objects, the folder, the dispatcher."""
+"""Turns compiled functions into files: placement, text, objects, the folder, the dispatcher."""

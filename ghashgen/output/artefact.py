@@ -1,6 +1,6 @@
 """An artefact: a kernel as it ships, its assembled bytes, and what was counted in them.
 
-`make` is the one way to it: nothing else prints, places or assembles what is emitted.
+`make` is the only way to one: nothing else prints, places or assembles what is emitted.
 """
 
 import hashlib
@@ -47,8 +47,8 @@ def make(kernel: Point, target: Target, assembler: Tool) -> Artefact:
     """Compile, place, assemble, audit and render one kernel.
 
     Raises:
-        GhashgenError: the assembler fails or is none of the target's syntax, no padding settles, a
-            kernel that should wipe does not, or the target's back end cannot make it.
+        GhashgenError: the assembler fails or does not fit the syntax, placement does not settle, a
+            kernel that should wipe does not, or the back end cannot make the kernel.
     """
     prepared = PREPARE[target.backend](kernel, target)
     return finish(kernel, target, assembler, prepared.compiling, prepared.hold)
@@ -61,15 +61,16 @@ def finish(
     compiling: Callable[[Measure], Mapping[str, Compiled]],
     hold: Hold | None = None,
 ) -> Artefact:
-    """Do the same with functions that are compiled in a way of their own, held to what `hold` says.
+    """Finish a kernel whose functions `compiling` compiles; `hold` checks the assembled object.
 
-    It assembles twice, once to measure: bytes made of the draft's would have jumps encoded by us.
+    It assembles twice, once only to measure: emitting the draft's bytes would mean that we encode
+    jumps ourselves.
 
     Raises:
         GhashgenError: as `make`.
     """
     require_fit((kernel,), target)
-    # What the bytes are does not depend on the container; only ELF is read here.
+    # Only ELF is read here. The bytes do not depend on the container.
     as_elf = replace(target, fmt=kernel.instruction_set.arch.default_format)
 
     def assembled(functions: Mapping[str, Function]) -> bytes:
@@ -91,14 +92,14 @@ def finish(
     for name, function in functions.items():
         if lengths(code, name) != function.lengths:
             raise GhashgenError(
-                f"{kernel.name}_{name}: instructions have other lengths than they were placed by",
-                "report this kernel, and the version of the assembler",
+                f"{kernel.name}_{name}: instruction lengths changed after placement",
+                "report this kernel and the version of the assembler",
             )
     if hold is not None:
         hold(compiled, data)
     counted = audit(kernel, target.symbol(kernel.name), code)
     if kernel.wipe and any(left.names for left in counted.left.values()):
-        raise GhashgenError(f"{kernel.name} does not wipe all", "report this kernel")
+        raise GhashgenError(f"{kernel.name} does not wipe all secrets", "report this kernel")
     rendered = render(kernel, target, compiled, counted)
     return Artefact(kernel, target, rendered.text, rendered.functions, code.code, counted)
 

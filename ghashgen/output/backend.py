@@ -1,4 +1,4 @@
-"""Back ends: who allocates registers and encodes the instructions of what is emitted."""
+"""Back ends: what allocates registers and encodes the emitted instructions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from ghashgen.compiler.pipeline import Compiled, Measure
 
 Hold = Callable[[Mapping[str, Compiled], bytes], None]
-"""(what was compiled, the assembled ELF object) → an error where the bytes are not as they should
-be."""
+"""(compiled functions, assembled ELF object) → raises an error if the bytes do not match."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """How one kernel is compiled by a back end."""
+    """How a back end compiles one kernel."""
 
     compiling: Callable[[Measure], Mapping[str, Compiled]]
     hold: Hold | None = None
-    """What the assembled object is held to beside its audit; None for nothing."""
+    """A check of the assembled object in addition to its audit, or None."""

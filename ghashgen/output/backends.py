@@ -1,4 +1,4 @@
-"""Every back end by name; `kernels.target.BACKENDS` says what they are."""
+"""The back ends by name; see `kernels.target.BACKENDS`."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,4 +18,4 @@ def _own(kernel: Point, target: Target) -> Prepared:
 PREPARE: Mapping[str, Callable[[Point, Target], Prepared]] = MappingProxyType(
     {OWN: _own, PEACHPY: emit.prepare}
 )
-"""What makes a kernel ready for `output.artefact.finish`, by the back end's name."""
+"""By back end name: the function that prepares a kernel for `output.artefact.finish`."""

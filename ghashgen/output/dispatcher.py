@@ -1,8 +1,7 @@
-"""The dispatchers: of a family a C file and header with which a program picks kernels at run time.
+"""Generates each family's C dispatcher, which picks kernels at run time.
 
-The CPU detection in it is the text of ``harness/x86_64/cpu_detect.h``, which the harness compiles
-too. Of the architectures only x86-64 has a dispatcher: which kernel is the fastest where is told by
-vendor and model of CPUID, and no other CPU has a record.
+The harness compiles the same CPU detection, ``harness/x86_64/cpu_detect.h``. Only x86-64 has a
+dispatcher: it identifies a CPU by CPUID's vendor and model, and all records are of x86-64 CPUs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +28,7 @@ from ghashgen.support.paths import project_root
 from ghashgen.support.templates import environment
 
 LIBRARY = "ghashgen"
-"""What the dispatchers' functions, macros, variables and files begin with, without a prefix."""
+"""Default prefix of the dispatchers' functions, macros, variables and files."""
 
 _SUFFIXES = ("_dispatch.h", "_dispatch.c")
 
@@ -48,24 +47,26 @@ FEATURES = tuple(ARCH.features)
 """CPU features in the order of their bits."""
 
 CONVENTIONS = tuple(ARCH.abis)
-"""Calling conventions; a folder may have kernels of both, and a program calls those of its own."""
+"""Calling conventions. A folder may hold kernels for both; a program calls those of its own
+platform.
+"""
 
 FEATURE_BITS, HOST_BITS = 24, 7
-"""Room for the features and the kind of CPU in the one word that a process remembers."""
+"""Bits for the features and for the kind of CPU, in the one word that a process caches."""
 
 
 @cache
 def recorded(family: str = DEFAULT) -> tuple[Record, ...]:
-    """Return the project's records of measurements of a family."""
+    """Return the project's measurement records of a family."""
     return load_records(project_root() / folder_of(family))
 
 
 def render_all(
     entries: Iterable[Entry], library: str = LIBRARY, chosen: Chosen | None = None
 ) -> dict[str, str]:
-    """Return the files of the dispatchers of all families that some of these kernels are of.
+    """Return the dispatcher files of every family among these kernels.
 
-    Choices come from the project's records, or from a chosen set; see `render_dispatch`.
+    Choices come from the project's records or from a chosen set; see `render_dispatch`.
     """
     entries, found = tuple(entries), dict[str, str]()
     for family in questions():
@@ -81,14 +82,12 @@ def render_dispatch(
     chosen: Chosen | None = None,
     family: str = DEFAULT,
 ) -> dict[str, str]:
-    """Return the text of a family's dispatcher by file, for these kernels and no others.
+    """Return the files of a family's dispatcher, text by name, for exactly these kernels.
 
-    Where all kernels are of other architectures or families there is none: it asks CPUID, and what
-    was measured.
-
-    `library` begins their names and those of everything that they define. The order of `entries`
-    does not matter. Choices come from `records`; those for a use that `chosen` has sets for, if it
-    is given, from it.
+    The result is empty if none of the given kernels is of this family and for x86-64. `library`
+    begins
+    the names of the files and of everything that they define. The order of `entries` does not
+    matter. `chosen` decides for the uses that it has sets for; `records` decide for all others.
 
     Raises:
         GhashgenError: a kernel needs a CPU feature that the detection does not know; the chosen set
@@ -102,8 +101,8 @@ def render_dispatch(
     known: tuple[Host, ...] = Chooser((), records).hosts
     if len(FEATURES) > FEATURE_BITS or len(known) >= 1 << HOST_BITS or len(known) > 32:
         raise GhashgenError(
-            f"{len(FEATURES)} features and {len(known)} kinds of CPU do not fit into the word that "
-            "the dispatcher keeps",
+            f"{len(FEATURES)} features and {len(known)} kinds of CPU do not fit into the "
+            "dispatcher's word",
             "widen it in ghashgen/output/dispatcher.py and templates/dispatch/cpu.c.j2",
         )
     conventions = [
@@ -155,15 +154,15 @@ def render_dispatch(
 
 
 ABSENT = -1
-"""The status of a function that the kernel of a key does not have: kernels return none below 0."""
+"""Status of a function that a key's kernel lacks. Kernels return no negative status."""
 
 
 def _call(library: str, function: Function[Any], guarded: bool) -> dict[str, Any]:
-    """Return a function of a key: that of its kernel, with its table."""
+    """Return the template data of a function that calls a key's kernel with its table."""
     rest = [param for param in function.params if not isinstance(param.size, Table)]
     said = [f"const struct {library}_key *key", *(param.declaration for param in rest)]
     ctype = function.returns.ctype if function.returns else "void"
-    # Lines break between parameters alone.
+    # Lines break only between parameters.
     text = f"{ctype} {library}_key_{function.name}(".replace(" ", "~") + ", ".join(
         param.replace(" ", "~") for param in said
     )
@@ -179,7 +178,7 @@ def _call(library: str, function: Function[Any], guarded: bool) -> dict[str, Any
 
 
 def _detection() -> str:
-    """Return the C that detects features, their table in it."""
+    """Return the C code that detects features, with its table."""
     path = project_root() / "harness" / ARCH.name / ARCH.detection
     table = feature_table(ARCH.features)
     return path.read_text(encoding="utf-8").replace(f'#include "{HEADER}"\n', table)
@@ -267,16 +266,16 @@ def _row(given: Value, use: str, row: Row, known: Sequence[Host]) -> dict[str, A
 
 
 def basis(pick: Pick) -> str:
-    """Say in a few words what decided a class."""
+    """Return in a few words what decided a class."""
     if pick.scores is None:
         return "convention"
     return f"{' and '.join(pick.scores.modes)} on {pick.scores.record.slug}"
 
 
 def _hosts(known: Sequence[Host]) -> list[dict[str, Any]]:
-    """Return what CPUID says of each kind of CPU: rows of one core each, and the rest of a vendor.
+    """Return how CPUID identifies each kind of CPU: single cores first, then whole vendors.
 
-    Cores come before their vendors, so that the first row that fits is the one.
+    The first row that fits is the CPU's kind.
     """
     rows = []
     for number, host in enumerate(known):

@@ -1,6 +1,6 @@
 """Writes the files of a folder: all of them or none.
 
-Each is written beside its place; when all are, they are moved there, with signals held back.
+Each file is written beside its place. When all are complete, they are moved with signals held back.
 """
 
 import os
@@ -15,17 +15,17 @@ from ghashgen.support.files import DENIED, unwritten
 
 
 def require_writable(folder: Path, option: str) -> None:
-    """Refuse a folder that cannot be written, or made; `option` named it.
+    """Refuse a folder that cannot be written or made; `option` is the option that named it.
 
     Raises:
-        GhashgenError: says what stands in the way.
+        GhashgenError: says why.
     """
     place = folder
     try:
         while not place.exists():
             place = place.parent
     except OSError as error:
-        # A name that is too long, for one.
+        # For example, the name is too long.
         raise GhashgenError(f"{place}: {error.strerror}", f"choose another {option}") from None
     if not place.is_dir():
         raise GhashgenError(f"{place} is not a folder", f"choose another {option}")
@@ -34,16 +34,16 @@ def require_writable(folder: Path, option: str) -> None:
             f"{place} is not writable", f"change its permissions or choose another {option}"
         )
     try:
-        # Some file systems say that they can be written, and take no file: /proc.
+        # Some file systems, such as /proc, claim to be writable and are not.
         tempfile.TemporaryFile(dir=place).close()
     except OSError as error:
         raise GhashgenError(
-            f"{place} takes no new file: {error.strerror}", f"choose another {option}"
+            f"{place} accepts no new file: {error.strerror}", f"choose another {option}"
         ) from None
 
 
 def require_no_folders(folder: Path, names: Iterable[str]) -> None:
-    """Refuse a folder that stands where a file is to be written.
+    """Refuse folders in places where files are to be written.
 
     Raises:
         GhashgenError: names the first.
@@ -54,10 +54,10 @@ def require_no_folders(folder: Path, names: Iterable[str]) -> None:
 
 
 def write(folder: Path, files: Mapping[str, str], stale: Iterable[str], option: str) -> None:
-    """Write files by their path below a folder, the last one last, and remove stale ones.
+    """Write files, by path below a folder, in order, and remove stale ones.
 
     Raises:
-        GhashgenError: a file cannot be written; the folder is as it was then.
+        GhashgenError: a file cannot be written; the folder is unchanged then.
     """
     pending: list[tuple[Path, Path]] = []
     made: list[Path] = []
@@ -89,7 +89,7 @@ def write(folder: Path, files: Mapping[str, str], stale: Iterable[str], option: 
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
-    """Make a folder and those above it; add what was not there before to `made`."""
+    """Make a folder and its parents; add the new ones to `made`."""
     if folder.is_dir():
         return
     _make_folder(folder.parent, made)
@@ -99,7 +99,7 @@ def _make_folder(folder: Path, made: list[Path]) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back the signals that end a program, so that a folder never mixes two versions."""
+    """Hold back termination signals, so that a folder never mixes two versions."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield

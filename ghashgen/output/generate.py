@@ -1,7 +1,7 @@
 """Writes kernels to an output folder: all of them or none.
 
 Everything is made first (compiled, rendered, assembled, audited), then written (`output.folder`).
-A file that was edited by hand is not overwritten.
+Files that were edited by hand are not overwritten.
 """
 
 import difflib
@@ -33,12 +33,12 @@ OTHERS = {"PROOFS.json"}
 
 @dataclass(frozen=True)
 class Output:
-    """The files of a folder, by path below it, and the artefacts behind them."""
+    """A folder's files by path, and the artefacts that they come from."""
 
     files: dict[str, str]
     artefacts: tuple[Artefact, ...]
     stale: tuple[str, ...]
-    """Files of the old manifest that the new one no longer has."""
+    """Files of the old manifest that the new one lacks."""
     prefix: str = ""
 
 
@@ -55,10 +55,9 @@ def produce(
     chosen: Chosen | None = None,
     threads: bool = False,
 ) -> Output:
-    """Make every kernel; `whole` says that entries of `old` not made again are stale.
+    """Make every kernel; if `whole`, entries of `old` that are not made again are stale.
 
-    The dispatcher's order comes from the records, or from a chosen set; `threads` adds the runtime
-    for threads.
+    The dispatcher's order comes from the records or from `chosen`; `threads` adds the thread pool.
     """
     assembler = find_assembler(target.syntax.assembler)
     artefacts = made(kernels, target, assembler, on_done)
@@ -88,7 +87,7 @@ def made(
     assembler: Tool,
     on_done: Callable[[Point], None] = lambda kernel: None,
 ) -> tuple[Artefact, ...]:
-    """Make every kernel, in parallel; in their order.
+    """Make every kernel in parallel; return them in order.
 
     Raises:
         GhashgenError: as `output.artefact.make`.
@@ -97,7 +96,7 @@ def made(
 
 
 def header(entries: Sequence[manifest.Entry], library: str, record: str = manifest.NAME) -> str:
-    """Return the text of the header of these kernels; `record` names the file that says more."""
+    """Return the text of these kernels' header; `record` names the file with more details."""
     return (
         environment()
         .get_template(f"{HEADER}.j2")
@@ -112,7 +111,7 @@ def header(entries: Sequence[manifest.Entry], library: str, record: str = manife
 
 
 def _notes(entries: Sequence[manifest.Entry]) -> list[str]:
-    """Return what the header says of its kernels, family by family."""
+    """Return the header's notes on its kernels, by family."""
     lines: list[str] = []
     for family in in_order():
         if own := [entry.axes for entry in entries if entry.family == family.name]:
@@ -121,7 +120,7 @@ def _notes(entries: Sequence[manifest.Entry]) -> list[str]:
 
 
 def _keep_assembler(entry: manifest.Entry, old: manifest.Entry | None) -> manifest.Entry:
-    """Same bytes from another nasm: the manifest goes on naming the one that made them first."""
+    """Keep the recorded nasm version if another version made the same bytes."""
     same = old is not None and old.object.text_sha256 == entry.object.text_sha256
     return entry.by(old.object.assembler) if old is not None and same else entry
 
@@ -137,13 +136,13 @@ def generate(
     chosen: Chosen | None = None,
     threads: bool = False,
 ) -> Output:
-    """Make the kernels and write them to `out`; a chosen set gives the dispatcher its order.
+    """Make the kernels and write them to `out`; `chosen` sets the dispatcher's order.
 
-    `threads` adds the runtime for threads; a folder that has it keeps it.
+    `threads` adds the thread pool; a folder that has it keeps it.
 
     Raises:
         GhashgenError: the folder is not writable, a file was edited by hand, or a tool is missing;
-            nothing has been written then.
+            nothing is written then.
     """
     require_writable(out, "--out")
     old = manifest.load(out)
@@ -153,7 +152,7 @@ def generate(
         _refuse_edited(out, old)
     threads = threads or any(target.library + s in manifest.companions(out) for s in SUFFIXES)
     output = produce(kernels, target, old, whole, on_done, chosen, threads)
-    # What an earlier version emitted beside the kernels.
+    # Other files beside the kernels that an earlier version emitted.
     gone = sorted(manifest.companions(out).keys() - output.files.keys())
     output = replace(output, stale=(*output.stale, *gone))
     require_no_folders(out, (*output.files, *output.stale))
@@ -164,7 +163,7 @@ def generate(
 
 
 def _refuse_another_prefix(out: Path, old: dict[str, manifest.Entry], target: Target) -> None:
-    """A folder is one library: one header, one dispatcher, one prefix."""
+    """Refuse a second prefix: a folder is one library with one header and one dispatcher."""
     for prefix in sorted({entry.prefix for entry in old.values()} - {target.prefix}):
         raise GhashgenError(
             f"{out} holds kernels with {f'the prefix {prefix!r}' if prefix else 'no prefix'}",
@@ -185,7 +184,7 @@ def _refuse_edited(out: Path, old: dict[str, manifest.Entry]) -> None:
 
 
 def _refuse_unknown(out: Path, old: dict[str, manifest.Entry], output: Output) -> None:
-    """Refuse to overwrite a file that no manifest vouches for."""
+    """Refuse to overwrite a file that no manifest lists."""
     vouched = {entry.file for entry in old.values()} | {manifest.NAME}
     vouched |= {output.prefix + name for name in (HEADER, *every_name())}
     vouched |= manifest.companions(out).keys()
@@ -204,7 +203,7 @@ def differences(
     out: Path,
     on_done: Callable[[Point], None] = lambda kernel: None,
 ) -> list[str]:
-    """Regenerate from nothing and return how the folder differs, one line a file."""
+    """Regenerate everything and return how the folder differs, one line for each file."""
     output = produce(kernels, target, {}, True, on_done)
     lines = []
     present = {str(path.relative_to(out)) for path in sorted(out.rglob("*")) if path.is_file()}

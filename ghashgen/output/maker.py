@@ -1,4 +1,6 @@
-"""What emitted files depend on, as one hash: whether this version would emit the same."""
+"""Hashes everything that emitted files depend on, to tell whether this version would emit the
+same.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -24,24 +26,24 @@ ROOMS = (
     "choice",
     "output",
 )
-"""The rooms that an emitted file may depend on: this one and those below it."""
+"""The packages that an emitted file may depend on: `output` and those below it."""
 
 LICENCE = "LICENSE"
 
 
 @dataclass(frozen=True)
 class Maker:
-    """A version of this program, exactly enough to tell that it makes the same."""
+    """A version of this program, exact enough to tell whether it makes the same files."""
 
     version: str
     sources: str
-    """SHA-256 of all that emitted files depend on."""
+    """SHA-256 of everything that emitted files depend on."""
     prover: str
-    """SHA-256 of all that a proof depends on in this package."""
+    """SHA-256 of everything in this package that a proof depends on."""
 
 
 def _files() -> Iterator[tuple[str, Path]]:
-    """Yield a name, alike in a clone and installed, and the file."""
+    """Yield each file and a name that is the same in a clone and installed."""
     for room in ROOMS:
         for path in (PACKAGE / room).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -56,7 +58,7 @@ def _files() -> Iterator[tuple[str, Path]]:
 
 @cache
 def sources_sha256() -> str:
-    """Return the hash of what emitted files depend on, and of their names."""
+    """Return the hash of the files that emitted files depend on, with their names."""
     digest = hashlib.sha256()
     for name, path in sorted(_files()):
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Rendering: placed functions and a target become the text of one file.
+"""Renders placed functions for a target as the text of one file.
 
 The template holds the envelope (banner, sections, notes); every line of a function comes from here.
 The banner states what was found in the assembled bytes.
@@ -25,7 +25,7 @@ COMMENT_COLUMN = 52
 
 @dataclass(frozen=True)
 class RenderedFunction:
-    """What a file says of one function, its lines aside."""
+    """What a file says about one function."""
 
     name: str
     symbol: str
@@ -35,12 +35,12 @@ class RenderedFunction:
     spill_slots: int
     registers: str
     left: str
-    """Where secrets may be when it returns, "" if nowhere."""
+    """Where secrets may remain when it returns, "" if nowhere."""
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """The text of an emitted file, and what it says of its functions."""
+    """The text of an emitted file, and what it says about its functions."""
 
     text: str
     functions: tuple[RenderedFunction, ...]
@@ -52,7 +52,9 @@ def regenerate_command(kernel: Point, target: Target) -> str:
 
 
 def command(verb: str, kernel: Point, target: Target) -> str:
-    """Return a call of a verb for this kernel and target; generate alone takes a format."""
+    """Return the command line of a verb for this kernel and target; only generate takes a
+    format.
+    """
     words = [f"ghashgen {verb}"]
     if name := own_name(kernel):
         words += [f"--name {name}"]
@@ -98,16 +100,16 @@ def _registers(arch: Arch, function: Function) -> str:
 
 
 def places(arch: Arch, left: Left) -> str:
-    """Return what is left behind in words: xmm0-3, rax, 64 bytes of stack; "" for nothing."""
+    """Return in words where secrets remain: "xmm0-3, rax, 64 bytes of stack", or ""."""
     stack = f"{left.stack_bytes} bytes of stack" if left.stack_bytes else ""
     return ", ".join(part for part in (arch.listed(left.registers), stack) if part)
 
 
 def _constants(functions: Mapping[str, Function]) -> list[Constant]:
-    """Return the constants of all functions, each once, by name.
+    """Return the distinct constants of all functions, by name.
 
     Raises:
-        ValueError: two functions mean two values by one name.
+        ValueError: two functions give one name two values.
     """
     used: dict[str, Constant] = {}
     for constant in (c for function in functions.values() for c in function.constants):
@@ -117,7 +119,7 @@ def _constants(functions: Mapping[str, Function]) -> list[Constant]:
 
 
 def draft(kernel: Point, target: Target, functions: Mapping[str, Function]) -> str:
-    """Return what an assembler is given: the file without what only its bytes can tell."""
+    """Return the file to assemble first, without what only its bytes can tell."""
     lines = {name: _lines(kernel, target, name, item) for name, item in functions.items()}
     return (
         environment()
@@ -178,7 +180,7 @@ def render(
 
 
 def _everywhere(arch: Arch, counted: Audit) -> Left:
-    """Return what any function may leave behind."""
+    """Return the union of what the functions may leave behind."""
     found = {name for left in counted.left.values() for name in left.registers}
     ordered = tuple(sorted(found, key=arch.order))
     return Left(ordered, max(left.stack_bytes for left in counted.left.values()))

@@ -1,8 +1,8 @@
-"""The runtime for threads: a C file and header that hash, seal or open one message in several.
+"""The thread pool: a C file and header that hash, seal or open one message in several threads.
 
-It calls kernels by pointers to their functions, and where the folder has a dispatcher, whatever
-that takes. The scheme is that of papers/kryptus-parallel-ghash-contiguous, with pieces in place of
-segments a thread: docs/threads.md.
+It calls kernels through function pointers, and the folder's dispatcher if there is one. The scheme
+is that of papers/kryptus-parallel-ghash-contiguous, with pieces instead of one segment for each
+thread; see docs/threads.md.
 """
 
 from collections.abc import Collection, Iterable
@@ -15,35 +15,36 @@ from ghashgen.support.templates import environment
 SUFFIXES = ("_threads.h", "_threads.c")
 
 _DISPATCHERS = {"hash": "_dispatch", "gcm": "_gcm_dispatch"}
-"""What the names of the families' dispatchers end in."""
+"""Ends of the names of the families' dispatchers."""
 
 CROSSOVER = 1 << 14
-"""Bytes below which a pool hashes in the caller's thread alone, until it is told otherwise: what
-the fastest kernels hash in some 500 ns, with which two threads gain (docs/comparisons.md)."""
+"""Default length in bytes below which a pool hashes in the caller's thread alone. The fastest
+kernels hash this much in some 500 ns; from there two threads gain (docs/comparisons.md).
+"""
 
 SPIN_NS = 20000
-"""Nanoseconds for which idle threads look for work before they sleep, until told otherwise."""
+"""Default time in ns for which idle threads look for work before they sleep."""
 
 _LONGEST_GROUP = 256
-"""Blocks; groups of many kinds in one folder have no common multiple that is of use."""
+"""Longest piece in blocks. Beyond it, the common multiple of many group sizes is of no use."""
 
 
 def render_threads(
     entries: Iterable[Entry], library: str, beside: Collection[str]
 ) -> dict[str, str]:
-    """Return the text of the runtime's files by name, for the kernels of a folder.
+    """Return the pool's files, text by name, for a folder's kernels.
 
     `library` begins their names and those of everything that they define. `beside` are the folder's
-    other files: where a dispatcher of hashes is among them, the runtime takes its keys too.
+    other files: if they include a dispatcher, the pool also takes the dispatcher's keys.
 
     Raises:
-        GhashgenError: no kernel exports what puts pieces together.
+        GhashgenError: no kernel exports the functions that join pieces.
     """
     entries = tuple(entries)
     able = {entry.family for entry in entries if "combine" in entry.symbols}
     if not able:
         raise GhashgenError(
-            "no kernel here can put pieces of a message together",
+            "no kernel here can join pieces of a message",
             "add --segments, or leave out --threads",
         )
     group = group_of(int(e.axes["blocks"]) for e in entries if e.family in able)
@@ -65,10 +66,10 @@ def rendered(
     gcm: bool = False,
     gcm_dispatched: bool = False,
 ) -> dict[str, str]:
-    """Return the text of the runtime's files by name, for pieces of so many blocks a group.
+    """Return the pool's files, text by name, for pieces that are multiples of `group` blocks.
 
-    `gcm` adds what seals and opens messages, `dispatched` and `gcm_dispatched` keys from the
-    dispatchers' keys.
+    `gcm` adds sealing and opening of messages; `dispatched` and `gcm_dispatched` add pools that
+    take the dispatchers' keys.
     """
     values = {
         "library": library,
@@ -86,10 +87,11 @@ def rendered(
 
 
 def group_of(blocks: Iterable[int]) -> int:
-    """Return the blocks that a piece is a multiple of, for kernels with groups of so many.
+    """Return the number of blocks that a piece is a multiple of, for kernels with these group
+    sizes.
 
-    Their least common multiple, so that a piece is whole groups to each; where that is long, their
-    maximum.
+    This is the least common multiple, so that a piece is whole groups to every kernel; if that is
+    too long, it is the maximum.
     """
     groups = tuple(blocks)
     common = lcm(*groups)

@@ -1,7 +1,7 @@
 """VENDORED, the record of a folder of vendored files: what made them, and how to check them.
 
-Every line but those of the files' hashes begins with #, so that `sha256sum --check VENDORED` reads
-it. The last line has the hash of those before it: a record that was edited is not believed.
+All lines but the files' hashes begin with #, so `sha256sum --check VENDORED` can read it. The last
+line is the hash of all lines before it; a record that was edited is not trusted.
 """
 
 import re
@@ -25,20 +25,20 @@ _SAID = re.compile(r"# (version|sources|prover|host|options): (.*)")
 
 @dataclass(frozen=True)
 class Record:
-    """What a folder's VENDORED says."""
+    """The content of a folder's VENDORED."""
 
     maker: Maker
     host: str
     options: tuple[str, ...]
-    """Of `ghashgen vendor`: which kernels, made how."""
+    """The options of `ghashgen vendor`: which kernels, made how."""
     files: Mapping[str, str]
-    """SHA-256 of the other files, by their path below the folder."""
+    """SHA-256 of the other files, by path below the folder."""
     whole: bool = True
-    """Whether it is as it was written."""
+    """Whether the record is as it was written."""
 
 
 def dump(record: Record, said: str) -> str:
-    """Return the text of VENDORED; `said` is what it tells a reader."""
+    """Return the text of VENDORED; `said` is the part for human readers."""
     maker = record.maker
     values = {
         "version": maker.version,
@@ -56,10 +56,10 @@ def dump(record: Record, said: str) -> str:
 
 
 def read(folder: Path) -> Record | None:
-    """Return a folder's record, None if it has none.
+    """Return a folder's record, or None if it has none.
 
     Raises:
-        GhashgenError: it is none that this program could have written.
+        GhashgenError: this program cannot have written the record.
     """
     path = folder / NAME
     try:
@@ -75,7 +75,7 @@ def read(folder: Path) -> Record | None:
     missing = {"version", "sources", "prover", "host", "options"} - said.keys()
     if not mark or missing or not all(map(_is_below, files)):
         raise GhashgenError(
-            f"{path} is no record of vendored files",
+            f"{path} is not a record of vendored files",
             _RESTORE,
         )
     try:
@@ -98,17 +98,17 @@ UNCHANGED, EDITED, MISSING = "unchanged", "edited by hand", "missing"
 
 
 def states(folder: Path, record: Record, now: Maker) -> dict[str, str]:
-    """Return of each file, by its path below the folder, whether it is what `now` makes.
+    """Return for each file, by path below the folder, whether it is what `now` makes.
 
-    It is, where it is as it was written, by a version with the same sources. Sources that differ
-    may make the same all the same: only writing it again tells.
+    It is if it is as it was written, by a version with the same sources. Different sources may make
+    the same file too, but only writing it again would tell.
     """
     found = {}
     for name, digest in (*sorted(record.files.items()), (NAME, "")):
         path = folder / name
         then, here = record.maker, now
         if name != NAME:
-            # What is proved stands in VENDORED alone.
+            # What is proved appears only in VENDORED.
             then, here = _emitter(then), _emitter(here)
         edited = not record.whole if name == NAME else not is_as_written(path, digest)
         if not path.exists():
@@ -136,7 +136,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def is_as_written(path: Path, digest: str) -> bool:
-    """Whether a file has this hash."""
+    """Return whether a file has this hash."""
     return path.is_file() and sha256(path.read_bytes()) == digest
 
 
@@ -147,10 +147,10 @@ def require_own(
     stale: Iterable[str],
     force: bool,
 ) -> None:
-    """Refuse to overwrite or remove what no record vouches for.
+    """Refuse to overwrite or remove files that no record lists.
 
-    A file that is already what it should become is left out: so a run that was cut off in the
-    middle is finished by the next. With `force` only a folder in a file's place is refused.
+    Files that already have their new content are skipped, so that the next run can finish one that
+    was cut off. With `force` only a folder in a file's place is refused.
 
     Raises:
         GhashgenError: names the first such file.
@@ -177,6 +177,6 @@ def require_own(
 
 def _edited(path: Path) -> GhashgenError:
     return GhashgenError(
-        f"{path} was edited by hand: it is not what {NAME} says",
+        f"{path} was edited by hand: it differs from {NAME}",
         "keep your change elsewhere, or pass --force to overwrite it",
     )

@@ -1,1 +1,1 @@
-"""What was measured and is kept: subjects, cells, statistics, one record for each CPU."""
+"""Recorded measurements: subjects, cells, statistics, and one record for each CPU."""

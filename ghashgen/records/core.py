@@ -1,4 +1,4 @@
-"""What was measured: subjects, cells (one subject, size and mode), and their statistics."""
+"""Measurements: subjects, cells (one subject, size and mode), and their statistics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,31 +9,36 @@ from types import MappingProxyType
 from ghashgen.records.levels import level_of
 
 DEFAULT_MODES = ("throughput", "latency", "init", "init-throughput")
-"""What is measured: independent calls; calls whose state and data address depend on the one before;
-key set-up from call to result; key set-ups back to back. See ``harness/bench/loops.h``."""
+"""Default modes: independent calls; calls whose state and data address depend on the call before;
+key set-up from call to result; key set-ups back to back. See ``harness/bench/loops.h``.
+"""
 
 GCM = "gcm"
-"""Independent messages, each three calls as AES-GCM makes them: 12 bytes of AAD, the message, 16
-bytes of lengths. The size is the message's alone."""
+"""Independent messages with three calls each, as in AES-GCM: 12 bytes of AAD, the message, 16 bytes
+of lengths. The size is the message's alone.
+"""
 
 SEAL_MODES = ("seal", "open", "seal-latency", "open-latency")
-"""Whole messages of AES-GCM, 12 bytes of AAD before each: independent ones, encrypted or decrypted;
-encrypted ones of which each begins where the tag of the one before is known; decrypted ones of
-which each begins where it is known whether the one before was right. See
-``harness/bench/gcm_loops.h``."""
+"""Whole AES-GCM messages with 12 bytes of AAD: independent ones, sealed or opened; a chain in which
+sealing waits for the tag before; a chain in which opening waits for the verdict before. See
+``harness/bench/gcm_loops.h``.
+"""
 
 IMIX, TEXT = "imix", "text"
-"""Of AES-GCM: sealing messages of 64, 594 and 1518 bytes at 7 : 4 : 1; the text of a message alone,
-encrypted and hashed, by functions that others begin and end."""
+"""AES-GCM: sealing messages of 64, 594 and 1518 bytes at 7 : 4 : 1; only the text of a message,
+encrypted and hashed by functions that leave start and end to others.
+"""
 
 PIECES = ("pieces-16", "pieces-1k", "pieces-16k", "open-pieces-1k")
-"""Of AES-GCM: a message of 64 KiB that is sealed in pieces of 16 bytes, of 1 KiB, of 16 KiB; one
-that is opened in pieces of 1 KiB, and its tag compared at the end."""
+"""AES-GCM: sealing a message of 64 KiB in pieces of 16 bytes, 1 KiB and 16 KiB; opening one in
+pieces of 1 KiB, with its tag compared at the end.
+"""
 
 HASH_EDGES: Mapping[str, str] = MappingProxyType({"edge": "edge-mapped", "null": "empty"})
-"""Modes of GHASH with memory as callers have it, each with the mode that it is compared with: an
-input that ends where mapped memory ends, beside one at the same place in a page before a page that
-is mapped; a null pointer and no bytes, beside a pointer to mapped memory and no bytes."""
+"""Modes of GHASH about placement in memory, each with its baseline: an input that ends where mapped
+memory ends, and one at the same place in a page with a mapped page behind it; a null pointer with
+no bytes, and a valid pointer with no bytes.
+"""
 
 SEAL_EDGES: Mapping[str, str] = MappingProxyType(
     {
@@ -42,7 +47,7 @@ SEAL_EDGES: Mapping[str, str] = MappingProxyType(
         "open-edge": "open-edge-mapped",
     }
 )
-"""The same of AES-GCM. Text, AAD and output end there; null or empty is the AAD."""
+"""The same for AES-GCM: text, AAD and output end at the edge; the AAD is null or empty."""
 
 EDGES: Mapping[str, str] = MappingProxyType({**HASH_EDGES, **SEAL_EDGES})
 """All of them."""
@@ -52,20 +57,21 @@ SEAL_PLACES = (
     *("seal-out-edge", "seal-crossing", "seal-in-step", "seal-key-crossing"),
     "seal-cold",
 )
-"""Modes that are measured when asked for: only the output at the edge; the text begins 8 bytes
-before the end of a page; output and input at the same addresses modulo 4096; a table with the
-boundary of two pages in its middle; one call after other code has filled the instruction caches."""
+"""Modes measured on request: only the output at the edge; text that begins 8 bytes before the end
+of a page; output and input at the same addresses modulo 4096; a table across a page boundary; one
+call after other code has filled the instruction caches.
+"""
 
 
 def beside(edges: Mapping[str, str]) -> tuple[str, ...]:
-    """Return modes, each before the one that it is compared with."""
+    """Return modes, each before its baseline."""
     return tuple(mode for pair in edges.items() for mode in pair)
 
 
 _PLACED = (*beside(EDGES), *HASH_PLACES, *SEAL_PLACES)
 
 EDGE_LARGEST = 2048
-"""The longest message, in bytes, of the modes that are about where memory lies."""
+"""The longest message, in bytes, in the modes about placement."""
 
 MODES = (*DEFAULT_MODES, GCM, *SEAL_MODES, IMIX, TEXT, *PIECES, *_PLACED)
 """Every mode."""
@@ -74,7 +80,7 @@ INIT_MODES = frozenset({"init", "init-throughput"})
 """Modes without a message: their cells have size 0."""
 
 IMIX_BYTES = 7 * 64 + 4 * 594 + 1518
-"""The size of imix's cells: the bytes of one pattern of twelve messages."""
+"""The size of an imix cell: the bytes of one pattern of twelve messages."""
 
 PIECES_BYTES = 1 << 16
 """The size of a message in pieces."""
@@ -87,11 +93,11 @@ FIXED_SIZES: Mapping[str, int] = MappingProxyType(
         **dict.fromkeys(PIECES, PIECES_BYTES),
     }
 )
-"""Modes that have no choice of sizes, with the size of their cells."""
+"""Modes with fixed sizes, and the size of their cells."""
 
 
 def sizes_of(mode: str, sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the sizes at which a mode is measured, of these."""
+    """Return those sizes at which a mode is measured."""
     if mode in FIXED_SIZES:
         return (FIXED_SIZES[mode],)
     chosen = sorted(set(sizes))
@@ -105,26 +111,27 @@ QUICK_SIZES = (16, 64, 256, 1024, 4096, 16384)
 """The sizes of a first look."""
 
 KINDS = ("kernel", "peer", "portable", "interface")
-"""What a subject is: an emitted kernel; another library's kernel; C without a carry-less multiply;
-a library as its user calls it (not comparable with a kernel: the call itself is in the time)."""
+"""Kinds of subject: an emitted kernel; another library's kernel; C without a carry-less multiply; a
+library as its user calls it (not comparable with a kernel, because its time includes the call).
+"""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Something measured; ``digest`` is a kernel's `text_sha256` of MANIFEST.json, else empty."""
+    """Something measured; ``digest`` is a kernel's `text_sha256` from MANIFEST.json, else empty."""
 
     name: str
     kind: str
     table_bytes: int = 0
     digest: str = ""
     needs: tuple[str, ...] = ()
-    """CPU features; empty where the source does not tell."""
+    """CPU features; empty if the source does not say."""
     key: int = 0
-    """Bits of AES's key in AES-GCM; 0: GHASH. Subjects of one size of key are compared."""
+    """AES key size in bits; 0 for GHASH. Only subjects with the same key size are compared."""
 
     @property
     def level(self) -> int:
-        """The generation of its code: a place in `ghashgen.records.levels.LEVELS`."""
+        """The generation of its code: an index of `ghashgen.records.levels.LEVELS`."""
         return level_of(self.needs)
 
 
@@ -139,15 +146,15 @@ class Run:
     """Third quartile."""
     kept: int
     dropped: int
-    """Samples on a core whose slots another thread took, or that were switched away."""
+    """Samples lost because another thread used the core's slots, or after a context switch."""
 
 
 FEWEST_SAMPLES = 3
-"""Of a run that counts."""
+"""Minimum number of samples for a run to count."""
 
 
 def summarise(samples: Sequence[float], dropped: int) -> Run | None:
-    """Return the statistics of a run, or None when too few samples were kept."""
+    """Return the statistics of a run, or None if too few samples were kept."""
     if len(samples) < FEWEST_SAMPLES:
         return None
     low, middle, high = quantiles(samples, n=4, method="inclusive")
@@ -156,7 +163,7 @@ def summarise(samples: Sequence[float], dropped: int) -> Run | None:
 
 @dataclass(frozen=True)
 class Cell:
-    """One subject at one size in one mode; a run with too few samples is absent from ``runs``."""
+    """One subject at one size in one mode; ``runs`` lacks runs with too few samples."""
 
     name: str
     size: int
@@ -165,18 +172,18 @@ class Cell:
 
     @property
     def usable(self) -> tuple[Run, ...]:
-        """The runs that kept at least half as many samples as the best: others met neighbours."""
+        """The runs with at least half as many samples as the best; others were disturbed."""
         most = max(run.kept for run in self.runs)
         return tuple(run for run in self.runs if 2 * run.kept >= most)
 
     @property
     def cycles(self) -> float:
-        """Core cycles per call: the median over usable runs of their medians."""
+        """Core cycles per call: the median of the usable runs' medians."""
         return median(run.median for run in self.usable)
 
     @property
     def per_byte(self) -> float:
-        """Core cycles per byte; of key set-up, the cycles of a call."""
+        """Core cycles per byte; for key set-up, per call."""
         return self.cycles / self.size if self.size else self.cycles
 
     @property
@@ -193,7 +200,7 @@ class Machine:
     features: tuple[str, ...]
     clock_ghz: float
     git: str
-    """Commit of the project's sources, with + when the tree had changes; "" outside a clone."""
+    """Commit of the project's sources, with + if the tree had changes; "" outside a clone."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +211,7 @@ class Results:
     subjects: Mapping[str, Subject]
     cells: tuple[Cell, ...]
     missing: Mapping[str, str]
-    """Why a subject or a peer was not measured, by name."""
+    """By name: why a subject or a peer was not measured."""
 
     def cell(self, name: str, size: int, mode: str) -> Cell | None:
         """Return a cell, if it was measured."""
@@ -223,11 +230,11 @@ class Results:
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """The sizes of keys that subjects have, in bits; 0 alone in a measurement of GHASH."""
+        """The subjects' key sizes in bits; only 0 in a measurement of GHASH."""
         return tuple(sorted({self.subjects[cell.name].key for cell in self.cells}))
 
     def of_kind(self, kinds: Iterable[str], size: int, mode: str, key: int = 0) -> list[Cell]:
-        """Return the cells of these kinds of subject with this size of key, fastest first."""
+        """Return the cells of these kinds of subject with this key size, fastest first."""
         wanted = frozenset(kinds)
         cells = [
             cell
@@ -237,9 +244,9 @@ class Results:
         return sorted(cells, key=lambda cell: (cell.cycles, cell.name))
 
     def fastest_kernel(self, size: int, mode: str, key: int = 0) -> Cell | None:
-        """Return the fastest kernel with this size of key, None where none was measured.
+        """Return the fastest kernel with this key size, or None.
 
-        Where its twin with fewer options (no wipe, no streams) is level with it, that one.
+        If its variant with fewer options (no wipe, no streams) is equal within TIE, return that.
         """
         kernels = self.of_kind(("kernel",), size, mode, key)
         if not kernels:
@@ -254,13 +261,14 @@ class Results:
 
 
 TIE = 1.05
-"""Times whose ratio is below this count as equal."""
+"""Times with a ratio below this count as equal."""
 
 
 def leaner(name: str, other: str) -> bool:
-    """Whether a kernel's name is the other's with words left out: its twin with fewer options.
+    """Return whether a kernel's name is the other's with words left out: a variant with fewer
+    options.
 
-    So `gcm128_avx_k_clmul1_x8` is of `gcm128_avx_k_clmul1_x8_wipe_streams`.
+    For example, `gcm128_avx_k_clmul1_x8` and `gcm128_avx_k_clmul1_x8_wipe_streams`.
     """
     return set(name.split("_")) < set(other.split("_"))
 
@@ -271,7 +279,7 @@ def ratio(kernel: Cell, peer: Cell | None) -> float | None:
 
 
 def size_name(size: int, mode: str = "init") -> str:
-    """Return 64 B, 4 KiB, 1 MiB; a key set-up has no size."""
+    """Return 64 B, 4 KiB, 1 MiB; "key" for a mode without sizes."""
     if not size:
         return "key" if mode in INIT_MODES else "0 B"
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):

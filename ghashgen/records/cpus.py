@@ -1,10 +1,10 @@
-"""CPUs by what CPUID says of them: the core's name, what it has, and the uarch that describes it.
+"""CPUs by CPUID: the core's name, its features, and the uarch table that describes it.
 
 The table is `cores.toml`, beside this file.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,16 +28,16 @@ class Core:
     models: range
     steppings: range = range(16)
     uarch: str = ""
-    """The table in ghashgen/uarch that describes it; "" where there is none."""
+    """The table in ghashgen/uarch that describes it, or ""."""
     vendor: str = ""
     features: frozenset[str] = frozenset()
-    """The CPU features that it has, of those that kernels are told apart by."""
+    """Those of its CPU features that distinguish kernels."""
     names: tuple[str, ...] = ()
-    """What else it is called."""
+    """Other names."""
 
 
 class _Row(Struct, frozen=True, forbid_unknown_fields=True):
-    """A core of the file, with all its models."""
+    """A core in the file, with all its models."""
 
     title: str
     vendor: str
@@ -80,7 +80,7 @@ def _cores(path: Path) -> Iterator[Core]:
 
 
 CORES = tuple(_cores(Path(__file__).with_name("cores.toml")))
-"""Cores by CPUID: of those that fit a CPU, the first is its core."""
+"""Cores by CPUID; the first that fits a CPU is its core."""
 
 
 def core_of(cpu: str) -> Core | None:
@@ -95,10 +95,24 @@ def core_of(cpu: str) -> Core | None:
     )
 
 
-def title_of(cpu: str) -> str:
-    """Return the core's name where it is known, else the CPU's own words."""
-    core = core_of(cpu)
-    return core.title if core else cpu
+def lacking(cpu: str, features: Iterable[str]) -> tuple[str, ...]:
+    """Return what a machine with these features lacks of its core's, as a hypervisor may hide some.
+
+    Nothing where the core is not known, or no feature is: the machine did not say.
+    """
+    core, has = core_of(cpu), frozenset(features)
+    return tuple(sorted(core.features - has)) if core and has else ()
+
+
+def title_of(cpu: str, features: Iterable[str] = ()) -> str:
+    """Return the core's name where it is known, else the CPU's own words.
+
+    With the features of a machine, the name says what it lacks of the core: "Zen 4 without
+    AVX-512". Where it lacks AVX-512, nothing else is named.
+    """
+    core, lacks = core_of(cpu), lacking(cpu, features)
+    names = "AVX-512" if "avx512f" in lacks else ", ".join(lacks).upper()
+    return f"{core.title if core else cpu}{f' without {names}' if names else ''}"
 
 
 def slug_of(cpu: str, vendor: str) -> str:

@@ -1,4 +1,4 @@
-"""Goals: what kernels of a family are meant to reach, CPU by CPU, held beside its records.
+"""Goals: what a family's kernels should reach on each kind of CPU, compared with the records.
 
 The file is `goals.toml` in the folder of the records; a family without one has no goals.
 """
@@ -48,51 +48,51 @@ _FILE = Document(_File, "holds no goals", "mend it")
 
 @dataclass(frozen=True)
 class Goal:
-    """What is wanted of messages of one size under keys of one size."""
+    """The goal for messages of one size and one key size."""
 
     size: int
     """Bytes of a message."""
     key: int
-    """Bits of AES's key."""
+    """AES key size in bits."""
     ratio: float | None
-    """The best peer's time by the kernel's, at least, of messages back to back."""
+    """At least the best peer's time divided by the kernel's, for messages back to back."""
     cycles: float | None
-    """Core cycles of a message on `Goals.core`, at most."""
+    """At most this many core cycles for a message on `Goals.core`."""
     chained: float | None
-    """The same of a message that waits for the tag of the one before."""
+    """The same for a message that waits for the previous tag."""
     within: float
-    """How far above `cycles` they may be, as a part of it."""
+    """Allowed excess over `cycles`, as a fraction."""
 
     @property
     def per_byte(self) -> float | None:
-        """`cycles` of a byte."""
+        """`cycles` per byte."""
         return None if self.cycles is None else self.cycles / self.size
 
 
 @dataclass(frozen=True)
 class Goals:
-    """Those of one kind of CPU."""
+    """The goals for one kind of CPU."""
 
     features: tuple[str, ...]
-    """What a CPU of this kind has, as records name features."""
+    """The features of such a CPU, by the records' names."""
     core: str
-    """The core that figures in cycles are of."""
+    """The core that the cycle figures refer to."""
     each: tuple[Goal, ...]
 
 
 @dataclass(frozen=True)
 class Remark:
-    """What was found where a core misses goals."""
+    """An explanation of missed goals on a core."""
 
     core: str
     sizes: tuple[int, ...]
     keys: tuple[int, ...]
-    """() for every size of key."""
+    """() for every key size."""
     said: str
     """Without a capital and a full stop."""
 
     def about(self, core: str, goal: Goal) -> bool:
-        """Whether it is about this goal on this core."""
+        """Return whether it is about this goal on this core."""
         mine = not self.keys or goal.key in self.keys
         return mine and self.core == core and goal.size in self.sizes
 
@@ -105,7 +105,7 @@ class Book:
     remarks: tuple[Remark, ...] = ()
 
     def of(self, features: Iterable[str]) -> Goals | None:
-        """Return the goals of a CPU with these features: of kinds that fit, the most special."""
+        """Return the goals for a CPU with these features: the most specific kind that fits."""
         has = frozenset(features)
         fitting = [kind for kind in self.kinds if has.issuperset(kind.features)]
         return max(fitting, key=lambda kind: len(kind.features), default=None)
@@ -135,8 +135,8 @@ def parse(text: str | bytes, where: str) -> Book:
     """Parse goals; `where` names the file in refusals.
 
     Raises:
-        GhashgenError: the text is no TOML, a key is missing or unknown, a value is of another type,
-            one size and key has two goals, or a figure is of a key that a goal is not about.
+        GhashgenError: the text is not TOML, a key is missing or unknown, a value has another type,
+            one size and key has two goals, or a figure is for a key without a goal.
     """
     body = _FILE.parse(text, where, toml=True)
     kinds = []
@@ -159,7 +159,7 @@ def _place(goal: Goal) -> tuple[int, int]:
 
 
 def load_goals(folder: Path) -> Book:
-    """Return the goals that lie in a folder of records; none where there is no such file.
+    """Return the goals in a folder of records; none without such a file.
 
     Raises:
         GhashgenError: as `parse`, or the file cannot be read.

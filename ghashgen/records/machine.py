@@ -1,4 +1,4 @@
-"""What the results were measured on, and with which sources."""
+"""The machine and the sources of a measurement."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ from ghashgen.support.paths import in_clone, project_root
 
 
 def cpu_model() -> str:
-    """Return the CPU's model name, or the architecture where the system does not say."""
+    """Return the CPU's model name, or the architecture if the system does not say."""
     fields = cpuinfo()
     name = fields.get("model name", platform.machine())
     place = [f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping") if key in fields]
@@ -23,7 +23,7 @@ def cpu_slug() -> str:
 
 
 def cpuinfo() -> dict[str, str]:
-    """Return what the system says of the first CPU; nothing where it does not say."""
+    """Return the system's description of the first CPU; empty if there is none."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -33,8 +33,10 @@ def cpuinfo() -> dict[str, str]:
 
 
 def git_commit() -> str:
-    """Return the short commit of the sources, + if the tree has changes; "" outside a clone."""
-    # An installed package, or an unpacked one, may lie in somebody else's repository.
+    """Return the short commit of the sources, with + if the tree has changes; "" outside a
+    clone.
+    """
+    # An installed or unpacked package may lie in another project's repository.
     if not (in_clone() and (project_root() / ".git").exists()):
         return ""
     commit = _git("rev-parse", "--short=12", "HEAD")

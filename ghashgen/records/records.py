@@ -1,8 +1,8 @@
-"""Measurements that are kept: docs/bench/CPU.json, one file for each CPU measured.
+"""Stored measurements: docs/bench/CPU.json, one file for each CPU.
 
-A run on one CPU never overwrites another's record. Every subject has a line; a cell is [median,
-first quartile, third quartile] in core cycles per call, or null where it was not measured. A
-quartile is null where only the median is known.
+A run never overwrites another CPU's record. Every subject has a line. A cell is [median, first
+quartile, third quartile] in core cycles per call, or null if not measured. A quartile is null if
+only the median is known.
 """
 
 import json
@@ -31,18 +31,18 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 
 FOLDER = "docs/bench"
-"""Where the records of the default family lie, below the project's root."""
+"""The records of the default family, below the project's root."""
 
 
 def folder_of(family: str) -> str:
-    """Return where the records of a family lie, below the project's root."""
+    """Return the folder of a family's records, below the project's root."""
     return FOLDER if family == DEFAULT else f"{FOLDER}/{family}"
 
 
 SCHEMA = 1
 METHOD = (
-    "core cycles; kernels and peers in turns in one process on one core, median over runs of each "
-    "run's median, quartiles from the lowest first to the highest third"
+    "core cycles, the median of the runs' medians; quartiles from the lowest first to the highest "
+    "third; kernels and peers in turns in one process on one core"
 )
 
 
@@ -54,14 +54,20 @@ class Record:
     """The file's name: vendor, family, model and stepping of the CPU."""
     runs: int
     note: str
-    """What a reader must know of this record; mostly empty."""
+    """A note for readers; mostly empty."""
     results: Results
-    """Each cell has one run, which sums up all."""
+    """Each cell has one run, which summarizes all."""
+
+    @property
+    def core(self) -> str:
+        """The core's name where it is known, else the CPU's own words."""
+        return title_of(self.results.machine.cpu)
 
     @property
     def title(self) -> str:
-        """The core's name where it is known, else the CPU's own words."""
-        return title_of(self.results.machine.cpu)
+        """The same with what the machine lacked of it: Zen 4 without AVX-512."""
+        machine = self.results.machine
+        return title_of(machine.cpu, machine.features)
 
 
 def record_text(results: Results, note: str = "") -> str:
@@ -71,7 +77,7 @@ def record_text(results: Results, note: str = "") -> str:
         GhashgenError: no kernel was measured.
     """
     if not any(results.subjects[cell.name].kind == "kernel" for cell in results.cells):
-        raise GhashgenError("no kernel was measured, so there is nothing to record", "choose one")
+        raise GhashgenError("no kernel was measured, so there is nothing to record", "measure one")
     sizes = sorted({cell.size for cell in results.cells if cell.mode not in FIXED_SIZES})
     machine = results.machine
     core = core_of(machine.cpu)
@@ -119,16 +125,16 @@ def _plain(cell: Cell | None) -> list[float | None] | None:
 
 
 def _rounded(value: float) -> float | None:
-    """Return four significant digits, more than the clock is worth."""
+    """Return four significant digits, more than the clock justifies."""
     return None if math.isnan(value) else float(f"{value:.4g}")
 
 
 _Quartiles = tuple[float, float | None, float | None] | None
-"""Median, first and third quartile; null where there is no such figure."""
+"""Median, first and third quartile, or null."""
 
 
 class _Subject(Struct, frozen=True):
-    """A subject's line, but for its figures."""
+    """A subject's line without its figures."""
 
     kind: str
     table_bytes: int
@@ -158,8 +164,9 @@ _ROW = cast(
         frozen=True,
     ),
 )
-"""The whole of it: of each mode a cell for every size, or one where there is no choice of sizes.
-Older records lack newer modes."""
+"""The whole line: for each mode a cell for every size, or one cell if the size is fixed. Older
+records lack newer modes.
+"""
 
 
 class _File(Struct, frozen=True):
@@ -219,7 +226,7 @@ def _cells(name: str, row: _Subject, every: Sequence[int]) -> Iterator[Cell]:
 
 
 def load_records(folder: Path) -> tuple[Record, ...]:
-    """Return every record of a folder by the CPU's name; none where there is no folder.
+    """Return every record of a folder by CPU name; none without a folder.
 
     Raises:
         GhashgenError: one is malformed.
@@ -231,8 +238,8 @@ def write_record(results: Results, slug: str, folder: Path, note: str = "") -> P
     """Write this CPU's record and return its path.
 
     Raises:
-        GhashgenError: nothing was measured; or the record there holds what this run did not
-            measure, which a partial run must not throw away; or it cannot be written.
+        GhashgenError: nothing was measured, the existing record has figures that this run lacks, or
+            the record cannot be written.
     """
     path, text = folder / f"{slug}.json", record_text(results, note)
     if path.exists():
@@ -240,14 +247,14 @@ def write_record(results: Results, slug: str, folder: Path, note: str = "") -> P
         if lost:
             raise GhashgenError(
                 f"{path} holds {len(lost)} figures that this run lacks, such as {lost[0]}",
-                "measure all of it, or delete the file first",
+                "measure everything, or delete the file first",
             )
     write_whole(path, text)
     return path
 
 
 def _lost(before: Results, now: Results) -> list[str]:
-    """Return the cells of kernels that the first has and the second lacks, in words."""
+    """Return, in words, the kernels' cells that `before` has and `now` lacks."""
     cells = {(cell.name, cell.mode, cell.size) for cell in now.cells}
     return [
         f"{cell.name} {cell.mode} {size_name(cell.size, cell.mode)}"

@@ -1,1 +1,1 @@
-"""Running objects: natively in the C harness, in an emulated CPU, by PeachPy."""
+"""Runs objects: natively in the C harness, in an emulated CPU, or by PeachPy."""

@@ -1,9 +1,9 @@
-"""The arguments of one call, from a function's parameters and the values by their names.
+"""Builds the arguments of a call from a function's parameters and values by name.
 
     arguments(update, {"table": table, "x": x, "in": message}, table_bytes, table_align)
 
-What counts a buffer need not be given: it is as long as the buffer. What the function fills alone
-need not be given either: it holds garbage before the call.
+A number that counts a buffer may be omitted: it follows from the buffer. Memory that the function
+only fills may be omitted too: it holds garbage before the call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from ghashgen.kernels.core import CipherKey, Counted, Direction, Fixed, Function
 from ghashgen.support.errors import GhashgenError
 
 Values = Mapping[str, bytes | int]
-"""Memory and numbers by the names of parameters; of memory, a number is bytes of garbage."""
+"""Memory and numbers by parameter name; for memory, a number means that many bytes of garbage."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A buffer of a call: its bytes, or how many of garbage.
+    """A buffer of a call: its bytes, or a number of garbage bytes.
 
-    It ends `gap` bytes before what must not be touched, or begins so many after it.
+    It ends `gap` bytes before forbidden memory, or begins that many after it.
     """
 
     name: str
@@ -30,26 +30,26 @@ class Memory:
     gap: int
     at_start: bool = False
     zeros: int = 0
-    """Zero bytes after its content, of one that is only read: as many as no memory could hold."""
+    """Zero bytes after the content of a read-only buffer; may exceed any real memory."""
 
     @property
     def size(self) -> int:
-        """Bytes of it."""
+        """Its size in bytes."""
         content = self.content if isinstance(self.content, int) else len(self.content)
         return content + self.zeros
 
 
 Arguments = Sequence[int | Memory]
-"""Of one call: numbers and buffers, in the order of the parameters."""
+"""The arguments of one call: numbers and buffers, in the order of the parameters."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call left: the memory that it may write to, by the names of parameters, its result."""
+    """What a call left: the memory that it may write, by parameter name, and its result."""
 
     buffers: Mapping[str, bytes]
     result: int | None = None
-    """The number that the function returned, None of one that returns none."""
+    """The returned number, or None if the function returns none."""
 
     def __getitem__(self, name: str) -> bytes:
         """Return the memory of a parameter."""
@@ -57,7 +57,7 @@ class Answer:
 
 
 def answered(function: Function[Any], buffers: Mapping[str, bytes], register: int) -> Answer:
-    """Return the answer to a call that left this in the register of results."""
+    """Return the answer to a call, given the final buffers and result register."""
     written = {param.name for param in function.params if param.written}
     kept = {name: data for name, data in buffers.items() if name in written}
     return Answer(kept, function.returns.number(register) if function.returns else None)
@@ -69,7 +69,7 @@ def arguments(
     """Return the arguments of a call, in the order of the parameters.
 
     Raises:
-        GhashgenError: a value is missing, is of no parameter, or has not the size that it says.
+        GhashgenError: a value is missing, belongs to no parameter, or has a wrong size.
     """
     if unknown := sorted(values.keys() - {param.name for param in function.params}):
         raise GhashgenError(f"{function.name} has no parameter {unknown[0]!r}")
@@ -84,16 +84,16 @@ def arguments(
         size = len(content) if isinstance(content, bytes) else content
         if content is None or size != wanted:
             raise GhashgenError(
-                f"{function.name} is given {size or 'no'} bytes for {param.name}, not {wanted}"
+                f"{function.name} needs {wanted} bytes for {param.name}, not {size or 'none'}"
             )
         out.append(Memory(param.name, content, param.written, -wanted % align))
     return tuple(out)
 
 
 def in_place(function: Function[Any], given: Arguments) -> Arguments:
-    """Return a call whose parameters that may be another one's memory are it.
+    """Return a call in which parameters that may share another's memory do so.
 
-    What they held before is lost.
+    Their previous content is lost.
     """
     at = {param.name: i for i, param in enumerate(function.params)}
     out = list(given)
@@ -105,7 +105,7 @@ def in_place(function: Function[Any], given: Arguments) -> Arguments:
 
 
 def _number(function: Function[Any], param: Param, values: Values) -> int:
-    """Return a number that was given, or what it must be to count a buffer that was."""
+    """Return a given number, or the one that counts a given buffer."""
     given = values.get(param.name)
     if isinstance(given, int):
         return given
@@ -117,11 +117,11 @@ def _number(function: Function[Any], param: Param, values: Values) -> int:
             and isinstance(content, bytes)
         ):
             return len(content) // other.size.unit
-    raise GhashgenError(f"{function.name} is given nothing for {param.name}")
+    raise GhashgenError(f"{function.name} lacks a value for {param.name}")
 
 
 def _bytes(function: Function[Any], param: Param, values: Values, table_bytes: int) -> int:
-    """Return how many bytes the memory of a parameter has."""
+    """Return the size of a parameter's memory in bytes."""
     match param.size:
         case Table():
             return table_bytes

@@ -1,8 +1,8 @@
-"""Kernels as assembled objects on disk, from the output folder where it has them.
+"""Kernels as assembled objects on disk, from the output folder if it has them.
 
-A kernel of the manifest is assembled from its checked-in file, exactly as a user would vendor it;
-any other is rendered first. Objects are kept under build/obj by the hash of their text, sealed
-(`ghashgen.support.sealed`): one that is not as it was assembled is assembled again.
+A kernel in the manifest is assembled from its checked-in file, as a user would; any other is
+rendered first. Objects are cached in build/obj by the hash of their text and sealed
+(`ghashgen.support.sealed`); one that does not fit its seal is assembled again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,23 +43,23 @@ class Built(Generic[K_co]):
     """Alignment in bytes that callers promise for the table."""
     audit: Audit
     source: str
-    """The file it was assembled from, or "rendered"."""
+    """The file that it was assembled from, or "rendered"."""
     prefix: str = ""
-    """What stands before every symbol of the object."""
+    """The prefix of the object's symbols."""
 
     @property
     def symbol(self) -> str:
-        """What the names of its functions begin with."""
+        """The beginning of its functions' names."""
         return f"{self.prefix}{self.kernel.name}"
 
     @property
     def name(self) -> str:
-        """The kernel's name, which the harness knows it by."""
+        """The kernel's name, also in the harness."""
         return self.kernel.name
 
     @property
     def blocks(self) -> int:
-        """Blocks that one turn of its loop takes."""
+        """Blocks in one turn of its loop."""
         return self.kernel.blocks
 
     @property
@@ -69,7 +69,7 @@ class Built(Generic[K_co]):
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of its cipher's key, 0 of a hash."""
+        """Key size of its cipher in bytes, 0 for a hash."""
         return self.kernel.key_bytes if isinstance(self.kernel, Keyed) else 0
 
     @property
@@ -86,8 +86,8 @@ class Built(Generic[K_co]):
         }
 
     def table(self, key: bytes) -> bytes:
-        """Raise: its table is what its init makes of a key."""
-        raise GhashgenError(f"{self.name} has no init", "this is a fault here")
+        """Raise: its own init makes the table from a key."""
+        raise GhashgenError(f"{self.name} has no init", "report this")
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Built(Generic[K_co]):
 
     @property
     def harness_kernel(self) -> HarnessKernel:
-        """What the harness must know to call it."""
+        """What the harness needs to call it."""
         return HarnessKernel.of_kernel(
             self.kernel,
             self.obj,
@@ -177,7 +177,7 @@ def _object(
     fresh: bool,
     item: tuple[Point, str],
 ) -> Path:
-    """Return the object of a text, assembled unless it is kept."""
+    """Return the object of a text, cached or newly assembled."""
     kernel, text = item
     digest = sha256(f"{tool.version} {text}".encode())
     stem = f"{kernel.name}-{digest[:16]}"
@@ -191,13 +191,13 @@ def _object(
 
 
 def _tool(target: Target) -> tuple[Tool, str]:
-    """Return the assembler of a target, and what tells it from others of its version."""
+    """Return a target's assembler, and what distinguishes it from others of its version."""
     if not target.fmt.elf:
         raise GhashgenError(
             f"objects of format {target.fmt.name} cannot be run here", "choose --format elf64"
         )
     tool = find_assembler(target.syntax.assembler)
-    # Of two programs that say the same version, each has its own objects.
+    # Two programs with the same version have separate objects.
     try:
         return tool, sha256(tool.path.read_bytes())
     except OSError as error:
@@ -212,7 +212,7 @@ def build(
     on_done: Callable[[K], None] = lambda kernel: None,
     fresh: bool = False,
 ) -> tuple[Built[K], ...]:
-    """Assemble and audit kernels; `fresh` assembles them whatever `objects` holds.
+    """Assemble and audit kernels; `fresh` ignores existing `objects`.
 
     Raises:
         GhashgenError: a file of the folder was edited by hand or is missing, or assembling fails.
@@ -226,12 +226,12 @@ def build(
 
 
 def assembling(target: Target, folder: Path, objects: Path) -> Callable[[tuple[K, Entry]], Path]:
-    """Return what gives the object of a kernel of a folder: assembled, and not audited.
+    """Return a function that returns the assembled object of a folder's kernel, without an audit.
 
     It can be sent to a worker.
 
     Raises:
-        GhashgenError: as `build`; what it returns, too.
+        GhashgenError: as `build`; the returned function too.
     """
     tool, assembler = _tool(target)
     return partial(_listed, target, folder, objects, tool, assembler)
@@ -257,7 +257,7 @@ def build_made(
     on_done: Callable[[Point], None] = lambda kernel: None,
     fresh: bool = False,
 ) -> tuple[Built[Point], ...]:
-    """Assemble and audit these texts, made for this target, as they are.
+    """Assemble and audit these texts, made for this target, unchanged.
 
     Raises:
         GhashgenError: as `build`.

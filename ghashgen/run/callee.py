@@ -1,7 +1,7 @@
-"""What can be called: the functions of an object under this project's names, whoever made it.
+"""Callable functions of an object, under this project's names, whoever made it.
 
-A kernel of this project (`run.built.Built`) takes arguments in the order of our prototypes. An
-object of somebody else's may take them in another order, and lengths in blocks.
+A kernel of this project (`run.built.Built`) takes arguments in the order of our prototypes. Another
+object may take them in another order, and lengths in blocks.
 """
 
 from collections.abc import Mapping
@@ -17,36 +17,36 @@ COLUMN = "column"
 """The operation that absorbs one block of each row."""
 
 LENGTH = "length"
-"""The role of the length that `unit` and `multiple` speak of."""
+"""The role of the length that `unit` and `multiple` refer to."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A function of an object: what it is among ours, and how it is called."""
+    """A function of an object: its counterpart among ours, and how to call it."""
 
     function: Function[Any]
     symbol: str
     roles: tuple[str, ...]
-    """Its parameters, in its own order."""
+    """Roles of its parameters, in its own order."""
     unit: int = 1
-    """Its length counts so many bytes."""
+    """Its length counts units of this many bytes."""
     multiple: int = 1
     """Its length in bytes is a multiple of this."""
     shared: bool = False
-    """Whether what it writes is always the memory that it reads: nothing is said of two buffers."""
+    """Whether its output is always its input's memory; nothing is stated about separate buffers."""
 
     @property
     def stride(self) -> int:
-        """Bytes of a message for each block that is absorbed: a row, where a column is hashed."""
+        """Bytes of message for each absorbed block: a whole row if a column is hashed."""
         return self.multiple if self.function.statement == COLUMN else BLOCK_BYTES
 
     def takes(self, call: Arguments) -> bool:
-        """Return whether a call has a length that the function is for."""
+        """Return whether the function accepts a call's length."""
         length = dict(zip(self.function.roles, call, strict=True)).get(LENGTH)
         return not isinstance(length, int) or length % self.multiple == 0
 
     def given(self, call: Arguments) -> Arguments:
-        """Return the arguments of a call in the object's order and units."""
+        """Return a call's arguments in the object's order and units."""
         if self.unit == 1 and self.roles == self.function.roles:
             return call
         by_role = dict(zip(self.function.roles, call, strict=True))
@@ -61,7 +61,7 @@ class Callee(Protocol):
 
     @property
     def name(self) -> str:
-        """What the harness knows it by."""
+        """Its name in the harness."""
         ...
 
     @property
@@ -86,12 +86,12 @@ class Callee(Protocol):
 
     @property
     def blocks(self) -> int:
-        """Blocks that one turn of the main loop takes."""
+        """Blocks in one turn of the main loop."""
         ...
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of a cipher's key; 0 if there is no cipher."""
+        """Key size of the cipher in bytes; 0 if there is none."""
         ...
 
     @property
@@ -100,10 +100,10 @@ class Callee(Protocol):
         ...
 
     def table(self, key: bytes) -> bytes:
-        """Return the table of a key, of an object that has no init to make it.
+        """Return a key's table, for an object without init.
 
         Raises:
-            GhashgenError: nobody knows it.
+            GhashgenError: the table is not known.
         """
         ...
 

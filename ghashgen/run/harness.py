@@ -1,7 +1,7 @@
 """Builds the C harness with a set of kernels, and talks to it.
 
-The harness runs kernels on this machine's CPU between guard pages and behind trampolines that
-check the calling convention; ``harness/commands.h`` lists its subcommands and exit codes.
+The harness runs kernels on this machine's CPU between guard pages, through trampolines that check
+the calling convention. ``harness/commands.h`` lists its subcommands and exit codes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ States = list[bytes]
 
 @dataclass(frozen=True)
 class Vector:
-    """Hash subkey and state (16 bytes, SP 800-38D order), and one update's bytes per chunk."""
+    """Hash subkey and state (16 bytes, SP 800-38D order), and the bytes of one update for each
+    chunk.
+    """
 
     h: bytes
     x: bytes
@@ -46,13 +48,13 @@ class Vector:
     def __post_init__(self) -> None:
         if len(self.h) != 16 or len(self.x) != 16:
             raise GhashgenError(
-                f"a vector has h of {len(self.h)} and x of {len(self.x)} bytes", "both are 16"
+                f"a vector has h of {len(self.h)} and x of {len(self.x)} bytes", "both need 16"
             )
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A kernel as the harness lists it; ``missing`` are the needs that this CPU lacks."""
+    """A kernel as the harness lists it; ``missing`` are needed features that this CPU lacks."""
 
     name: str
     isa: str
@@ -64,7 +66,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Finding:
-    """The outcome of one category of checks; one that did not run to its end is not ``ok``."""
+    """The outcome of one category of checks; an unfinished one is not ``ok``."""
 
     category: str
     ok: bool
@@ -93,15 +95,15 @@ class Report:
 
     @property
     def unfinished(self) -> tuple[Finding, ...]:
-        """The categories that did not run to their end and saw no fault until then."""
+        """The categories that did not finish and saw no fault until then."""
         return tuple(finding for finding in self.findings if not finding.ran)
 
 
 @dataclass(frozen=True)
 class Called:
-    """What a call left: what it violated of its convention, in words, and what it may write to.
+    """What a call left: violations of its convention, in words, and the memory that it may write.
 
-    `register` is the one in which a number is returned.
+    `register` is the one for returned numbers.
     """
 
     violations: str
@@ -123,54 +125,54 @@ class Harness:
 
     program: Path
     command: tuple[str, ...] = ()
-    """What runs it, where it is a program for another CPU."""
+    """The command that runs it, if it is a program for another CPU."""
     how: str = NATIVE
     """native, or the emulator's name."""
 
     def features(self) -> dict[str, bool]:
-        """Which features its CPU and its operating system offer, less those of FEATURES_OFF."""
+        """Return the features of its CPU and operating system, without those of FEATURES_OFF."""
         answer: dict[str, bool] = self._json("features")
         return answer
 
     def list(self) -> tuple[Listed, ...]:
-        """The kernels, the portable ones first."""
+        """Return the kernels, the portable ones first."""
         return tuple(
             Listed(**{**row, "needs": tuple(row["needs"]), "missing": tuple(row["missing"])})
             for row in self._json("list")
         )
 
     def run(self, name: str, vectors: Sequence[Vector]) -> States:
-        """The state of each vector after one update per chunk.
+        """Return the state of each vector after one update for each chunk.
 
-        Raises MissingFeatures, or GhashgenError when the kernel faults.
+        Raises MissingFeatures, or GhashgenError if the kernel faults.
         """
         return self._states("run", name, vectors)
 
     def mul(self, name: str, vectors: Sequence[Vector]) -> States:
-        """The product x·H of each vector; no vector may have chunks.
+        """Return the product x·H of each vector; no vector may have chunks.
 
-        Raises MissingFeatures, or GhashgenError when the kernel faults.
+        Raises MissingFeatures, or GhashgenError if the kernel faults.
         """
         return self._states("mul", name, vectors)
 
     def segments(self, name: str, vectors: Sequence[Vector]) -> States:
-        """The state of each vector after its chunks, each hashed from state 0 and combined.
+        """Return the state of each vector after its chunks, each hashed from state 0 and combined.
 
-        Raises MissingFeatures, or GhashgenError when the kernel faults or cannot combine.
+        Raises MissingFeatures, or GhashgenError if the kernel faults or cannot combine.
         """
         return self._states("segments", name, vectors)
 
     def power(self, name: str, vectors: Sequence[Vector]) -> States:
-        """H^m of each vector; m is the first 8 bytes of its x, little-endian; no chunks.
+        """Return H^m of each vector; m is the first 8 bytes of its x, little-endian; no chunks.
 
-        Raises MissingFeatures, or GhashgenError when the kernel faults or has no power.
+        Raises MissingFeatures, or GhashgenError if the kernel faults or has no power.
         """
         return self._states("power", name, vectors)
 
     def check(self, name: str) -> Report:
-        """Checks convention, bounds, alignment and results of a kernel.
+        """Check convention, bounds, alignment and results of a kernel.
 
-        Raises MissingFeatures, or GhashgenError when the check itself cannot be made.
+        Raises MissingFeatures, or GhashgenError if the check itself fails.
         """
         answer = json.loads(self._call(["check", name], accept=(0, _CHECK_FAILED)))
         findings = tuple(Finding(category, **row) for category, row in answer["checks"].items())
@@ -179,11 +181,11 @@ class Harness:
     def call(
         self, name: str, function: str, calls: Sequence[Arguments], dirty: bool = False
     ) -> Sequence[Called]:
-        """What calls of a kernel's function do, each buffer beside a guard page.
+        """Return what calls of a kernel's function do, with each buffer next to a guard page.
 
-        ``dirty``: the upper halves of vector registers hold garbage, and are not looked at.
+        ``dirty``: the upper halves of vector registers hold garbage and are not checked.
 
-        Raises MissingFeatures, or GhashgenError when one faults or writes beside its buffers.
+        Raises MissingFeatures, or GhashgenError if a call faults or writes beside its buffers.
         """
         output = io.BytesIO(self._call(["call", name, function], encode_calls(calls, dirty)))
         out = []
@@ -197,9 +199,9 @@ class Harness:
         return out
 
     def sampled(self, job: bytes) -> Sequence[str]:
-        """The lines that ``harness/sampled.c`` writes for a job.
+        """Return the lines that ``harness/sampled.c`` writes for a job.
 
-        Raises MissingFeatures, or GhashgenError when the job cannot be run.
+        Raises MissingFeatures, or GhashgenError if the job cannot be run.
         """
         return self._call(["sampled"], job).decode().splitlines()
 
@@ -208,7 +210,7 @@ class Harness:
         if len(output) != 16 * len(vectors):
             raise GhashgenError(
                 f"{name}: {len(output)} bytes came back for {len(vectors)} vectors",
-                "this is a fault of the harness",
+                "report this",
             )
         return [output[i : i + 16] for i in range(0, len(output), 16)]
 
@@ -219,7 +221,7 @@ class Harness:
         self, arguments: Sequence[str], data: bytes = b"", accept: Sequence[int] = (0,)
     ) -> bytes:
         what = " ".join(arguments)
-        # What this machine is to lack says nothing of an emulated one.
+        # Features hidden on this machine say nothing about an emulated one.
         off = {FEATURES_OFF} if self.command else set()
         try:
             result = subprocess.run(
@@ -252,7 +254,9 @@ def _refusal(what: str, status: int, stderr: str) -> GhashgenError:
 
 
 def encode(vectors: Sequence[Vector]) -> bytes:
-    """The harness's input: "GHV1", u32 count; per vector h, x, u32 n, u64 lengths, the chunks."""
+    """Return the harness's input: "GHV1", u32 count; for each vector h, x, u32 n, u64 lengths,
+    chunks.
+    """
     parts = [b"GHV1", struct.pack("<I", len(vectors))]
     for vector in vectors:
         lengths = [len(chunk) for chunk in vector.chunks]
@@ -262,12 +266,12 @@ def encode(vectors: Sequence[Vector]) -> bytes:
 
 
 def _buffers(call: Arguments) -> list[Memory]:
-    """The buffers of a call; one that is given for two parameters is one buffer."""
+    """Return the buffers of a call; what is given for two parameters is one buffer."""
     return list(dict.fromkeys(x for x in call if isinstance(x, Memory)))
 
 
 def encode_calls(calls: Sequence[Arguments], dirty: bool = False) -> bytes:
-    """The input of ``call``, as ``harness/call.c`` says it."""
+    """Return the input of ``call``, as specified in ``harness/call.c``."""
     parts = [b"GHC1", struct.pack("<BI", dirty, len(calls))]
     for call in calls:
         buffers = _buffers(call)
@@ -289,11 +293,12 @@ def encode_calls(calls: Sequence[Arguments], dirty: bool = False) -> bytes:
 
 
 def build(kernels: Iterable[HarnessKernel], out_dir: Path, arch: Arch | None = None) -> Harness:
-    """Compiles the harness into ``out_dir`` and links it with ``kernels``, all of one architecture.
+    """Compile the harness into ``out_dir`` and link it with ``kernels``, all of one architecture.
 
-    Every file there is named by a hash of all that it is made from, so that one that exists is
-    used again. It is for this machine's architecture unless another is named. Raises GhashgenError
-    for a kernel that cannot be linked and for missing tools.
+    Every file there is named by a hash of everything that it is made from, so an existing one is
+    reused. The architecture is this machine's unless another is named.
+
+    Raises GhashgenError for a kernel that cannot be linked and for missing tools.
     """
     kernels, machine = tuple(kernels), machine_for(arch)
     check_linkable(kernels, machine)

@@ -1,7 +1,7 @@
-"""How programs for an architecture are compiled and run here: by this CPU, or by an emulator.
+"""Compiles and runs programs for an architecture: on this CPU, or in an emulator.
 
-Where the CPU is of another architecture, a cross compiler makes a program that needs no library of
-the system, and qemu-user runs it. What it shows is what that emulator does, and `how` says so.
+For another architecture than this CPU's, a cross compiler makes a program that needs no system
+library, and qemu-user runs it. The results are that emulator's, and `how` says so.
 """
 
 import platform
@@ -17,41 +17,41 @@ from ghashgen.support.toolchain import Tool, find_cc, find_cross_cc, find_emulat
 
 NATIVE = "native"
 PORTABLE = "portable"
-"""The folder of harness/ for machines that are of no architecture here."""
+"""The folder of harness/ for machines of an unknown architecture."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What makes and runs programs of an architecture."""
+    """The tools that make and run programs of an architecture."""
 
     name: str
-    """The architecture's, or PORTABLE: a folder of harness/."""
+    """The architecture's name, or PORTABLE: a folder of harness/."""
     abis: Mapping[str, Abi]
     features: Mapping[str, str]
     """As `Arch.features`."""
     cc: Tool
     linked_as: tuple[str, ...]
     command: tuple[str, ...] = ()
-    """What stands before a program's name."""
+    """What goes before a program's name."""
     how: str = NATIVE
     """native, or the emulator's name."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What C for it includes and no file has: text by name."""
+        """Generated headers that C includes: text by name."""
         return {HEADER: feature_table(self.features)}
 
 
 def host() -> Arch | None:
-    """Return the architecture of this machine, if it is one of those here."""
+    """Return the architecture of this machine, if it is known."""
     return next((a for a in arches().values() if platform.machine() in a.machines), None)
 
 
 def machine_for(arch: Arch | None = None) -> Machine:
-    """Return what runs programs of an architecture here, of this machine's own if none is given.
+    """Return the tools that run programs of an architecture here; by default this machine's own.
 
     Raises:
-        GhashgenError: the compiler or the emulator is missing, or there is none for it.
+        GhashgenError: the compiler or the emulator is missing, or there is none.
     """
     own = host()
     arch = arch or own

@@ -1,6 +1,6 @@
-"""The table in C of the kernels that a harness is linked with, and what makes a row of it.
+"""The C table of the kernels that a harness is linked with, and its rows.
 
-A row derives from the kernel and from what only its object can say; an object of others says all.
+A row is derived from the kernel and its object; for another project's object it is given.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ghashgen.support.programs import digest
 from ghashgen.support.templates import environment
 
 PORTABLE_KERNELS = ("ref_branching", "ref_bitwise", "ref_4bit", "ref_ctmul64")
-"""The kernels in C that every harness holds, in the order of ``Harness.list``."""
+"""The C kernels in every harness, in the order of ``Harness.list``."""
 
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
 class HarnessKernel:
-    """A row of the harness's table in C: ``of_kernel`` makes it, or ``of_stranger``."""
+    """A row of the harness's C table, made by ``of_kernel`` or ``of_stranger``."""
 
     name: str
     op: str
@@ -40,15 +40,15 @@ class HarnessKernel:
     table_bytes: int
     table_align: int
     functions: tuple[str, ...]
-    """What it exports; each is the symbol ``symbol_function``, or what ``symbols`` says."""
+    """Exported functions; the symbol of each is ``symbol_function``, or given in ``symbols``."""
     symbol: str
-    """What the names of its functions begin with."""
+    """The beginning of its functions' names."""
     key_bits: int
-    """Bits of the cipher's key; 0 where it has none."""
+    """Key size of the cipher in bits; 0 if there is none."""
     obj: Path
     """An ELF object that defines its functions."""
     symbols: Mapping[str, str] = field(default_factory=dict)
-    """Symbols of functions, by their names, where they are not ``symbol_function``."""
+    """Symbols of functions by name, if they are not ``symbol_function``."""
 
     def symbol_of(self, function: str) -> str:
         """Return the symbol of a function."""
@@ -66,11 +66,11 @@ class HarnessKernel:
         symbol: str = "",
         name: str = "",
     ) -> HarnessKernel:
-        """Return the row of a kernel that is assembled in ``obj``, and needs these CPU features.
+        """Return the row of a kernel that is assembled in ``obj`` and needs these CPU features.
 
-        Callers promise a table aligned to ``table_align`` bytes, 0 standing for what instructions
-        need. ``symbol`` begins the names of its functions, and the harness knows it by ``name``:
-        both are the kernel's own name where they are not given.
+        Callers promise a table aligned to ``table_align`` bytes; 0 means what instructions need.
+        ``symbol`` begins the names of its functions, and ``name`` is its name in the harness; both
+        default to the kernel's name.
         """
         axes = axes_of(kernel)
         return cls(
@@ -103,7 +103,7 @@ class HarnessKernel:
         functions: Sequence[str] = ("init", "mul", "update"),
         symbols: Mapping[str, str] = MappingProxyType({}),
     ) -> HarnessKernel:
-        """Return the row of an object that is no kernel of ours: all is as it is said to be."""
+        """Return the row of an object that is not our kernel, entirely as given."""
         return cls(
             name=name,
             op=op,
@@ -122,7 +122,7 @@ class HarnessKernel:
 
 
 def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
-    """Writes the C table of the kernels into ``out_dir``, which is made, and returns its path."""
+    """Write the C table of the kernels into ``out_dir``, which is made, and return its path."""
     rows = [
         {
             "name": kernel.name,
@@ -145,17 +145,19 @@ def write_table(kernels: Sequence[HarnessKernel], out_dir: Path) -> Path:
 
 
 def check_linkable(kernels: Sequence[HarnessKernel], machine: Machine) -> None:
-    """Refuses kernels that the table in C cannot hold, and two of one name."""
+    """Refuse kernels that the C table cannot hold, and two with one name."""
     for kernel in kernels:
         _validate(kernel, machine)
     names = [*PORTABLE_KERNELS, *(kernel.name for kernel in kernels)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise GhashgenError(f"more than one kernel is named {twice[0]}", "names are symbols")
+        raise GhashgenError(
+            f"more than one kernel is named {twice[0]}", "names are symbols, so rename one"
+        )
 
 
 def _validate(kernel: HarnessKernel, machine: Machine) -> None:
-    """Refuses what the table in C cannot hold or the harness cannot check."""
+    """Refuse what the C table cannot hold or the harness cannot check."""
     align = kernel.table_align
     wrong = {
         **{
@@ -172,7 +174,7 @@ def _validate(kernel: HarnessKernel, machine: Machine) -> None:
         # The harness places tables within pages of 4096 bytes.
         f"its table is aligned to {align}": not 1 <= align <= 2048 or align & (align - 1) != 0,
         **{
-            f"{name} is no CPU feature known here": name not in machine.features
+            f"{name} is not a CPU feature known here": name not in machine.features
             for name in kernel.needs
         },
     }

@@ -1,1 +1,3 @@
-"""What knows nothing of the subject: errors, paths, files, child processes, tools, tables."""
+"""Utilities that know nothing of the subject: errors, paths, files, child processes, tools,
+tables.
+"""

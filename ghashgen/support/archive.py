@@ -1,6 +1,6 @@
 """Members of a static library (`ar`, System V and GNU variants).
 
-A linker takes members by the symbols that they define; here one member is wanted without the rest
+A linker picks members by the symbols that they define. Here one member is needed without the rest
 of its library, whose other members would define the same symbols again.
 """
 
@@ -13,10 +13,10 @@ _HEADER = 60
 
 
 def member(library: Path, ending: str) -> bytes | None:
-    """Return the first member whose name ends so, or None.
+    """Return the first member whose name ends with `ending`, or None.
 
     Raises:
-        GhashgenError: the file cannot be read or is no archive.
+        GhashgenError: the file cannot be read or is not an archive.
     """
     try:
         data = library.read_bytes()

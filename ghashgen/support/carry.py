@@ -1,8 +1,9 @@
-"""A step of building a wheel: it carries files that lie beside the package in a clone.
+"""A wheel build step: puts files that lie beside the package in a clone into the package.
 
-They go into the package as `ghashgen/carried/`, below the paths that they have here, and
-`ghashgen/support/paths.py` finds them. An editable install carries nothing: it is the clone.
-setuptools loads this file, as pyproject.toml says (tool.setuptools.cmdclass); no module imports it.
+They go to `ghashgen/carried/`, with the same paths as in the clone, where
+`ghashgen/support/paths.py`
+finds them. An editable install carries nothing, because it is the clone. setuptools loads this file
+(pyproject.toml, tool.setuptools.cmdclass); no module imports it.
 """
 
 import shutil
@@ -22,7 +23,7 @@ CARRIED = (
 )
 
 SOURCES = (".ci", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "generated", "tests")
-"""What a source archive holds besides, so that the tests run there."""
+"""Other files of a source archive, so that the tests run there."""
 
 
 def files(names: Iterable[str]) -> Iterator[Path]:
@@ -43,9 +44,9 @@ class Build(build_py):  # type: ignore[misc] # setuptools ships no type informat
     """Builds the package and what it carries."""
 
     def run(self) -> None:
-        """Copy what the package carries, unless it is installed editable."""
+        """Copy the carried files, unless the install is editable."""
         if not self.editable_mode:
-            # What an earlier version left there would go into the wheel too.
+            # Files that an earlier version left there would go into the wheel too.
             shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         if not self.editable_mode:
@@ -68,5 +69,5 @@ class Build(build_py):  # type: ignore[misc] # setuptools ships no type informat
         return {**super().get_output_mapping(), **own}
 
     def get_source_files(self) -> list[str]:
-        """Return what a source archive needs beside the package's modules."""
+        """Return what a source archive needs besides the package's modules."""
         return [*super().get_source_files(), *map(str, files((*CARRIED, *SOURCES)))]

@@ -1,13 +1,13 @@
-"""The end of a child process that answers on its standard output."""
+"""Ends a child process that answers on its standard output."""
 
 import subprocess
 
 _SECONDS = 5
-"""How long a child may take to end once its input is closed."""
+"""Seconds that a child may take to end once its input is closed."""
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Close the pipes and wait for the child's end; kill it if that takes too long."""
+    """Close the pipes and wait for the child to end; kill it if that takes too long."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             try:

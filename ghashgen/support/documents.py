@@ -1,8 +1,8 @@
-"""Files of JSON and TOML, read into typed values; what does not fit is refused in one line.
+"""Reads JSON and TOML files into typed values; refuses malformed files in one line.
 
-A kind of file is a `Document`: the type of its content (a msgspec Struct, or anything that msgspec
-reads), what it is called, and what to do about one that is malformed. The line says the file, the
-place in it and what was expected there:
+A kind of file is a `Document`: the type of its content (a msgspec Struct, or anything else that
+msgspec reads), its name, and the remedy for a malformed file. A refusal names the file, the place
+in it and what was expected there:
 
     chosen.json is no chosen set: sets[0].classes[1].up_to: expected int or null, got str; …
 """
@@ -42,17 +42,18 @@ class Document(Generic[T]):
 
     content: type[T]
     unlike: str
-    """What a malformed one is, with its verb: "is no chosen set"."""
+    """What a malformed file is said to be, with a verb: "is no chosen set"."""
     remedy: str
     schema: int | None = None
-    """The schema that this version reads, for files that say theirs."""
+    """The schema that this version reads, for files that state theirs."""
 
     def read(self, path: Path) -> T:
-        """Return the content of a file, as TOML if its name ends so, else as JSON.
+        """Return the content of a file: TOML if its name says so, else JSON.
 
         Raises:
-            GhashgenError: it cannot be read, is not JSON or TOML, is of another schema, or a value
-                in it is not as its type says.
+            GhashgenError: it cannot be read, is not JSON or TOML, has another schema, or a value
+            does
+                not fit its type.
         """
         return self.parse(self.content_of(path), str(path), toml=path.suffix == ".toml")
 
@@ -81,7 +82,7 @@ class Document(Generic[T]):
             if self.schema is not None:
                 found = msgspec.convert(plain, _Versioned).schema
                 if found != self.schema:
-                    # Before anything else: another schema may differ in everything.
+                    # Checked first, because another schema may differ in everything.
                     raise self.refuse(where, f"schema {found}, this version reads {self.schema}")
             return msgspec.convert(plain, self.content)
         except msgspec.ValidationError as error:
@@ -93,7 +94,7 @@ class Document(Generic[T]):
 
 
 def converted(value: Any, kind: type[T], where: str) -> T:
-    """Return plain data as a value of a type, for a part of a file whose place is `where`.
+    """Return plain data as a value of a type; `where` is its place in a file.
 
     Raises:
         ValueError: it does not fit; the text says where and what was expected.
@@ -107,7 +108,7 @@ def converted(value: Any, kind: type[T], where: str) -> T:
 
 
 def _in_words(error: msgspec.ValidationError, plain: Any, kind: type[Any]) -> str:
-    """Return what msgspec says, the place first."""
+    """Return msgspec's message with the place first."""
     match = _PLACE.fullmatch(str(error))
     said, path = (match["said"], match["path"] or "") if match else (str(error), "")
     for pattern, words in _WORDS:
@@ -117,9 +118,9 @@ def _in_words(error: msgspec.ValidationError, plain: Any, kind: type[Any]) -> st
 
 
 def _named(plain: Any, kind: type[Any], path: str, error: str) -> str:
-    """Return a path with the keys of mappings, for which msgspec writes [...].
+    """Return a path with the keys of mappings, where msgspec writes [...].
 
-    The key is the one that is refused in the same words when it is alone in its mapping.
+    The key is the one that gives the same error when it is alone in its mapping.
     """
     plain, out = deepcopy(plain), ""
     here = plain

@@ -1,14 +1,14 @@
-"""The one exception that a user is meant to see."""
+"""The only exception meant for users."""
 
 
 class GhashgenError(Exception):
     """A refusal: the cause in one line, and the remedy in one line.
 
-    The command line prints both and exits with status 2; nothing has been written by then.
+    The command line prints both and exits with status 2. Nothing has been written then.
     """
 
     def __init__(self, cause: str, remedy: str = "") -> None:
-        # Both, so that the exception survives the way back from a worker process.
+        # Both, so that the exception survives pickling from a worker process.
         super().__init__(cause, remedy)
         self.cause = cause
         self.remedy = remedy

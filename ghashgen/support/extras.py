@@ -1,6 +1,6 @@
-"""Packages that single verbs need and a base install does not have: the extras of pyproject.toml.
+"""Packages that only some verbs need: the extras of pyproject.toml.
 
-Such a package is imported inside the function that needs it, after `require` has been asked.
+Such a package is imported inside the function that needs it, after `require`.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "lab": {"dask": "dask", "distributed": "distributed"},
     }
 )
-"""For each extra, the modules that it brings and the packages that hold them."""
+"""For each extra, its modules and the packages that contain them."""
 
 USES: Mapping[str, str] = MappingProxyType(
     {
@@ -39,7 +39,7 @@ USES: Mapping[str, str] = MappingProxyType(
 
 
 def command(extra: str) -> str:
-    """Return the command that installs an extra for the Python that runs."""
+    """Return the command that installs an extra for the running Python."""
     return f"{shlex.quote(sys.executable)} -m pip install 'ghashgen[{extra}]'"
 
 
@@ -54,7 +54,7 @@ def missing(extra: str) -> tuple[str, ...]:
 
 @cache
 def require(extra: str) -> None:
-    """Refuse to go on without an extra.
+    """Refuse to continue without an extra.
 
     Raises:
         GhashgenError: a package of it is not installed; the remedy is the command that installs it.

@@ -1,6 +1,6 @@
-"""Writing files whole or not at all, and saying why one could not be written.
+"""Writes files completely or not at all, and says why one could not be written.
 
-Whoever writes a file makes its folder.
+Folders are made as needed.
 """
 
 import errno
@@ -11,7 +11,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import CACHE, cache_folder
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
-"""Errors that say that no room is left."""
+"""Errors that mean no space is left."""
 
 
 DENIED = frozenset((errno.EACCES, errno.EPERM))
@@ -19,8 +19,10 @@ DENIED = frozenset((errno.EACCES, errno.EPERM))
 
 
 def unwritten(path: Path, error: OSError, remedy: str = "") -> GhashgenError:
-    """Return the refusal for a file that could not be written; `remedy` where space is not it."""
-    # A write that fails, unlike an open, does not name its file.
+    """Return the refusal for a file that could not be written; `remedy` applies unless space is
+    lacking.
+    """
+    # A failed write, unlike a failed open, does not name its file.
     where = path if error.filename is None else error.filename
     cached = path.is_relative_to(cache_folder())
     denied = "change its permissions" if error.errno in DENIED else "choose another place"
@@ -31,7 +33,7 @@ def unwritten(path: Path, error: OSError, remedy: str = "") -> GhashgenError:
 
 
 def make_folder(folder: Path, remedy: str = "") -> Path:
-    """Make a folder and those above it where they are missing, and return it.
+    """Make a folder and its missing parents, and return it.
 
     Raises:
         GhashgenError: it cannot be made.
@@ -44,13 +46,13 @@ def make_folder(folder: Path, remedy: str = "") -> Path:
 
 
 def write_whole(path: Path, content: str | bytes, remedy: str = "") -> None:
-    """Write a file, text as UTF-8, beside its place, then put it there; make its folder.
+    """Write a file, text as UTF-8, by replacing it at the end; make its folder.
 
     Raises:
-        GhashgenError: it cannot be written; the file is as it was then.
+        GhashgenError: it cannot be written; the old file is unchanged then.
     """
     make_folder(path.parent, remedy)
-    # Named by the process, so that two that write the same do not meet.
+    # The process number keeps two writers of one file apart.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         unfinished.write_bytes(content.encode() if isinstance(content, str) else content)

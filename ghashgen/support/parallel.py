@@ -20,16 +20,16 @@ def workers() -> int:
 
 
 def _begin() -> None:
-    """Start a worker: what was imported stays for good, and no collection need walk over it."""
+    """Start a worker. What is imported by now stays forever, so collections can skip it."""
     obey()
     gc.freeze()
     gc.disable()
 
 
 def _one(function: Callable[[Item], Result], item: Item) -> Result:
-    """Work on one item in a worker, and collect its garbage once, when all of it is garbage.
+    """Work on one item in a worker, and collect garbage once at its end.
 
-    Collections on the way find little to free: a proof makes a million small values and drops them
+    Collections in between find little to free: a proof makes a million small values and drops them
     at its end. They took a sixth of its time.
     """
     with ending():
@@ -45,10 +45,10 @@ def run(
     jobs: int | None = None,
     spread: bool = False,
 ) -> list[Result]:
-    """Return [function(item) for item in items]; `on_done` is called as each one's turn comes.
+    """Return [function(item) for item in items]; `on_done` is called for each item in order.
 
-    `spread` hands items out one by one: right where they take seconds rather than milliseconds.
-    The first exception, or an interrupt, cancels what has not begun and is raised.
+    `spread` hands out items one by one, for items that take seconds rather than milliseconds. The
+    first exception, or an interrupt, cancels what has not begun and is raised.
     """
     jobs = min(jobs or workers(), len(items))
     results: list[Result] = []
@@ -59,8 +59,8 @@ def run(
         return results
     with ProcessPoolExecutor(jobs, initializer=_begin) as pool:
         try:
-            # Chunks keep the cost of a round trip small against a few milliseconds of work, and are
-            # short enough that no worker is left with much when the others are done.
+            # Chunks keep the cost of a round trip small compared with a few milliseconds of work,
+            # and are short enough that no worker has much left when the others are done.
             chunk = 1 if spread else max(1, len(items) // (jobs * 32))
             found = pool.map(partial(_one, function), items, chunksize=chunk)
             for item, result in zip(items, found, strict=True):
@@ -79,10 +79,10 @@ _AHEAD = 4
 def stream(
     function: Callable[[Item], Result], items: Iterable[Item], jobs: int | None = None
 ) -> Generator[Result, None, None]:
-    """Yield function(item) for each of the items, in order; there may be no end of them.
+    """Yield function(item) for each item, in order; the items may be endless.
 
-    They are drawn a few ahead. Who takes no more closes the iterator: what has not begun is
-    cancelled then, as it is after an exception or an interrupt.
+    Items are drawn a few ahead. Closing the iterator cancels what has not begun, as do an exception
+    and an interrupt.
     """
     jobs = jobs or workers()
     if jobs == 1:

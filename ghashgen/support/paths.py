@@ -1,12 +1,14 @@
-"""Where the project's files lie, and where verbs write: in a clone, or installed from a wheel.
+"""Where the project's files are, and where verbs write: in a clone, or installed from a wheel.
 
-In a clone ``harness/``, ``templates/``, ``docs/`` and ``generated/`` lie beside the package.
-Kernels go to ``generated/``, and what may be deleted at any time to ``build/``. A wheel carries
-what is read of them inside the package (``CARRIED``). There, kernels go to ``generated/`` of the
-working folder, and what may be deleted to a cache folder of the user. ``CACHE`` names another one
-in both cases. The key that seals what is kept there lies in neither, but in a folder for state.
+In a clone ``harness/``, ``templates/``, ``docs/`` and ``generated/`` are beside the package.
+Kernels go to ``generated/``, and whatever may be deleted at any time to ``build/``.
 
-The harness is compiled by a C compiler, so these are files on disk, never members of an archive.
+A wheel carries the files that are read inside the package (``CARRIED``). Installed, kernels go to
+``generated/`` of the working folder, and whatever may be deleted to the user's cache folder.
+
+``CACHE`` can name another cache in both cases. The key that seals its content is in neither, but in
+a folder for state. The harness is compiled by a C compiler, so these are files on disk, never
+members of an archive.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ CARRIED = Path(__file__).resolve().parent.parent / "carried"
 """What ``support/carry.py`` puts into a wheel; a clone does not have it."""
 
 GENERATED = "generated"
-"""The folder of the kernels, in a clone and where the user works."""
+"""The name of the kernels' folder, in a clone and in the user's working folder."""
 
 _NEEDED = ("harness", "templates")
 
@@ -31,10 +33,10 @@ _NEEDED = ("harness", "templates")
 def project_root() -> Path:
     """Return the folder that holds ``harness/``, ``templates/``, ``docs/`` and ``generated/``.
 
-    To read from: installed, it holds the records alone of the last two, and nothing may be written.
+    Only read from it: installed, the last two hold only records, and nothing may be written.
 
     Raises:
-        GhashgenError: the package was copied without them.
+        GhashgenError: the package was copied without these folders.
     """
     root = CARRIED if CARRIED.is_dir() else CARRIED.parent.parent
     missing = [name for name in _NEEDED if not (root / name).is_dir()]
@@ -47,31 +49,30 @@ def project_root() -> Path:
 
 
 def in_clone() -> bool:
-    """Whether this is a clone of the repository, rather than an installed package."""
+    """Return whether this is a clone of the repository rather than an installed package."""
     return not CARRIED.is_dir()
 
 
 def require_clone(what: str) -> None:
-    """Refuse to write or compare ``what``, a file of the repository, where there is no clone.
+    """Refuse to write or compare ``what``, a file of the repository, outside a clone.
 
     Raises:
         GhashgenError: the package is installed.
     """
     if not in_clone():
         raise GhashgenError(
-            f"{what} is a file of the repository, and this ghashgen is installed in "
-            f"{CARRIED.parent}",
+            f"{what} belongs to the repository, and this ghashgen is installed in {CARRIED.parent}",
             "run it in a clone",
         )
 
 
 def kernels_folder() -> Path:
-    """Return the folder of the kernels where no other is named: that of the clone, or a new one."""
+    """Return the default folder of the kernels: the clone's, or one in the working folder."""
     return (project_root() if in_clone() else Path.cwd()) / GENERATED
 
 
 def report_folder() -> Path:
-    """Return the folder of the report where no other is named."""
+    """Return the default folder of the report."""
     return project_root() / "build" / "report" if in_clone() else Path.cwd() / "report"
 
 
@@ -79,7 +80,7 @@ def cache_folder() -> Path:
     """Return the folder for what may be deleted at any time: objects, programs, verdicts, stores.
 
     Raises:
-        GhashgenError: nothing says where the user's cache is.
+        GhashgenError: the user has no cache folder.
     """
     if named := os.environ.get(CACHE):
         return Path(named).absolute()
@@ -89,16 +90,16 @@ def cache_folder() -> Path:
 
 
 def state_folder() -> Path:
-    """Return the folder for what outlives the cache and belongs to this user alone.
+    """Return the folder for what outlives the cache and belongs only to this user.
 
     Raises:
-        GhashgenError: nothing says where the user's state is.
+        GhashgenError: the user has no folder for state.
     """
     return _users("XDG_STATE_HOME", ".local/state", "set XDG_STATE_HOME")
 
 
 def _users(variable: str, usual: str, remedy: str) -> Path:
-    # The XDG specification has relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     base = Path(os.environ.get(variable, ""))
     if base.is_absolute():
         return base / "ghashgen"

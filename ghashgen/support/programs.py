@@ -1,7 +1,7 @@
-"""C programs, each file named by a hash of all that it is made from, so that it is made once.
+"""C programs, each in a file named by a hash of everything that it is made from, so it is made
+once.
 
-The hash says what a file should be; that it is what was made here, its seal
-(`ghashgen.support.sealed`).
+The hash says what a file should be; its seal (`ghashgen.support.sealed`) that it was made here.
 """
 
 import hashlib
@@ -18,14 +18,16 @@ from ghashgen.support.sealed import kept
 from ghashgen.support.toolchain import Tool, compile_c, link
 
 _COMPILE = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIE", "-g0")
-# Text relocations are errors: a kernel must be position-independent to be usable in a library.
+# Text relocations are errors, because a kernel in a library must be position-independent.
 _LINK = ("-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--build-id=none")
 HERE, ALONE = ("-pie",), ("-static-pie",)
-"""How a program is linked: with this machine's libraries, or with none, to run elsewhere."""
+"""How to link a program: with this machine's libraries, or with none, to run elsewhere."""
 
 
 def digest(*groups: Iterable[str | bytes]) -> str:
-    """Return a short hash; a length goes before each string, so that none can run into the next."""
+    """Return a short hash. Each string's length is hashed before it, so that strings cannot run
+    together.
+    """
     state = hashlib.sha256()
     for group in groups:
         for item in group:
@@ -43,7 +45,7 @@ def program(
     linked_as: Sequence[str] = HERE,
     made_headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
-    """Compile sources of the folder harness/ or of `out_dir`, link, return the executable.
+    """Compile sources of harness/ or `out_dir`, link them, and return the executable.
 
     They may include the headers of harness/ and `made_headers`, text by name.
 

@@ -1,12 +1,12 @@
-"""What the cache holds is used again only where this user's ghashgen sealed it.
+"""Cached files are used again only if this user's ghashgen sealed them.
 
-A seal is an HMAC-SHA256 of what a file is, of what it was made from and of its bytes. The key is 32
-random bytes, made at first use, outside the cache and readable by its user alone. So a file that
-was cut short, edited, exchanged for another or brought from another machine is made again, and so
-is all that whoever can write to the cache, but cannot read the key, puts there. Who can read the
-key can change this program too; no seal helps against that.
+A seal is an HMAC-SHA256 of what a file is, what it was made from, and its bytes. The key is 32
+random bytes, made at first use, outside the cache and readable only by its user. So a file that was
+truncated, edited, replaced or copied from another machine is made again. The same holds for
+anything put there by someone who can write to the cache but cannot read the key. Someone who can
+read the key can also change this program; no seal helps against that.
 
-Where no key can be kept, nothing is believed and everything is made each time.
+If no key can be kept, nothing in the cache is trusted and everything is made each time.
 """
 
 import hmac
@@ -26,23 +26,24 @@ from ghashgen.support.paths import state_folder
 KEY_BYTES = 32
 
 KEY = "cache.key"
-"""The key's file in the folder for state."""
+"""The key's file name in the folder for state."""
 
 SUFFIX = ".seal"
-"""Ends the name of the file that holds the seal of the one beside it."""
+"""Appended to a file's name for the file with its seal."""
 
 
 @dataclass(frozen=True)
 class Seal:
-    """The key under which files are sealed."""
+    """The key that seals files."""
 
     key: bytes = field(repr=False)
-    """Empty where there is none: no seal fits then."""
+    """Empty if there is none; then no seal fits."""
     why: str = ""
-    """Why there is none."""
+    """Why there is no key."""
 
     def of(self, what: str, content: bytes) -> bytes:
-        """Return the seal of some bytes, in hexadecimal; `what` says what they are, made of what.
+        """Return the seal of some bytes, in hexadecimal; `what` says what they are, and made from
+        what.
 
         Raises:
             GhashgenError: there is no key.
@@ -54,12 +55,12 @@ class Seal:
         return hmac.new(self.key, message, "sha256").hexdigest().encode()
 
     def fits(self, seal: bytes, what: str, content: bytes) -> bool:
-        """Whether this key made the seal, of these bytes as this."""
+        """Return whether this key sealed these bytes as `what`."""
         return bool(self.key) and hmac.compare_digest(seal, self.of(what, content))
 
 
 def user_seal() -> Seal:
-    """Return the seal of this user; a key is made where there is none yet."""
+    """Return this user's seal; make a key if there is none yet."""
     try:
         path = state_folder() / KEY
         if not path.exists():
@@ -84,12 +85,12 @@ def _read_key(path: Path) -> Seal:
 
 def _make_key(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Its mode is 0600 from the beginning.
+    # Its mode is 0600 from the start.
     descriptor, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(KEY_BYTES))
-        # Unlike a rename this leaves the key of another process or thread that was quicker.
+        # Unlike a rename, this keeps the key of another process or thread that was faster.
         with suppress(FileExistsError):
             os.link(unfinished, path)
     finally:
@@ -97,9 +98,9 @@ def _make_key(path: Path) -> None:
 
 
 def kept(path: Path, made_from: str, make: Callable[[], None], fresh: bool = False) -> Path:
-    """Return a file as `make` writes it: the one that is there if its seal fits, else a new one.
+    """Return a file as `make` writes it: the existing one if its seal fits, else a new one.
 
-    `made_from` says what it is and what it was made from; `fresh` makes it in any case.
+    `made_from` says what it is and what it is made from; `fresh` always makes it.
 
     Raises:
         GhashgenError: it cannot be written, or `make` refuses.
@@ -110,7 +111,7 @@ def kept(path: Path, made_from: str, make: Callable[[], None], fresh: bool = Fal
             if seal.fits(beside.read_bytes(), made_from, path.read_bytes()):
                 return path
         except OSError:
-            pass  # not there, or not to be read: made again
+            pass  # missing or unreadable: make it again
     make()
     if seal.key:
         write_whole(beside, seal.of(made_from, path.read_bytes()))
@@ -118,5 +119,5 @@ def kept(path: Path, made_from: str, make: Callable[[], None], fresh: bool = Fal
 
 
 def seal_of(path: Path) -> Path:
-    """Return the file that holds the seal of another."""
+    """Return the file with another file's seal."""
     return path.with_name(path.name + SUFFIX)

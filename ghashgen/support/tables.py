@@ -1,11 +1,12 @@
-"""Tables for a person and for a pipe: the one place that lays out what verbs print in columns.
+"""Lays out tables, for people and for pipes; every table that a verb prints comes from here.
 
-In a pipe or a file: a header line and a line a row, cells parted by tabs, nothing else, so that
-`cut -f1` gives names; closing sentences go to standard error, titles too if somebody watches it.
+In a pipe or a file: a header line and a line for each row, with cells separated by tabs and nothing
+else, so that `cut -f1` extracts names. Closing sentences go to standard error, and titles too if
+that is a terminal.
 
-On a terminal: aligned columns. Where those are too wide, in this order: a column of prose is
-wrapped; headings break at spaces; what is alike in every row is said once; columns that the table
-can spare are left out, which is said; at last each row is a paragraph. No cell is ever cut.
+On a terminal: aligned columns. If they are too wide, in this order: a prose column is wrapped;
+headings break at spaces; values that are equal in every row are said once; spare columns are left
+out, with a note; finally each row becomes a paragraph. No cell is ever cut.
 """
 
 import sys
@@ -18,7 +19,7 @@ import click
 
 _GAP = "  "
 _NARROWEST = 24
-"""Characters below which a column of prose is no longer worth wrapping."""
+"""Minimum width in characters at which wrapping a prose column is worthwhile."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,11 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     spare: tuple[str, ...] = ()
-    """Columns that a narrow terminal may do without, the first to go first."""
+    """Columns that a narrow terminal may drop, the first one first."""
     prose: str = ""
     """The column whose cells may be wrapped at spaces."""
     each: Mapping[str, str] = field(default_factory=dict)
-    """What the title says of every row, as columns: a pipe has no titles."""
+    """What the title says about every row, as columns, because a pipe has no titles."""
 
 
 def show(*tables: Table) -> None:
@@ -53,12 +54,12 @@ def show(*tables: Table) -> None:
 
 
 def say(text: str) -> None:
-    """Print a sentence that goes with a table: in a pipe it must not stand among the rows."""
+    """Print a sentence that goes with a table; in a pipe, keep it out of the rows."""
     click.echo(text, err=not sys.stdout.isatty())
 
 
 def for_pipe(table: Table) -> str:
-    """Return a header line and a line a row, cells parted by tabs."""
+    """Return a header line and a line for each row, with cells separated by tabs."""
     heads = (*(name.removeprefix(">") for name in table.columns), *table.each)
     rows = ((*row, *table.each.values()) for row in table.rows)
     lines = ("\t".join(" ".join(cell.split()) for cell in line) for line in (heads, *rows))
@@ -66,7 +67,7 @@ def for_pipe(table: Table) -> str:
 
 
 def for_terminal(table: Table, width: int) -> str:
-    """Return a table laid out in so many columns of text."""
+    """Return a table laid out in `width` columns of text."""
     title = [click.style(line, italic=True) for line in _fold(table.title, width) if line]
     for found, notes in _narrower(table, width):
         grid = _grid(found)
@@ -79,7 +80,7 @@ def for_terminal(table: Table, width: int) -> str:
 
 
 def _narrower(table: Table, width: int) -> Iterable[tuple[Table, list[str]]]:
-    """Yield the ways to lay out a table as columns, each narrower than the one before."""
+    """Yield layouts of a table as columns, each narrower than the one before."""
     yield table, []
     if table.prose:
         yield _prose_wrapped(table, width), []
@@ -105,7 +106,7 @@ def _narrower(table: Table, width: int) -> Iterable[tuple[Table, list[str]]]:
 
 
 def _plain(table: Table) -> list[str]:
-    """Return the names of the columns, on one line and without their marks."""
+    """Return the names of the columns, on one line and without marks."""
     return [name.removeprefix(">").replace("\n", " ") for name in table.columns]
 
 
@@ -119,7 +120,9 @@ def _without(table: Table, name: str) -> Table:
 
 
 def _said_once(table: Table) -> tuple[Table, list[str]]:
-    """Return a table without the columns that are alike in all rows, and a line that has them."""
+    """Return a table without the columns that are equal in all rows, and a line with their
+    values.
+    """
     if len(table.rows) < 2:
         return table, []
     alike = {
@@ -135,7 +138,7 @@ def _said_once(table: Table) -> tuple[Table, list[str]]:
 
 
 def _prose_wrapped(table: Table, width: int) -> Table:
-    """Return a table whose prose fits into what other columns leave, if they leave enough."""
+    """Return a table whose prose fits the space that other columns leave, if there is enough."""
     if table.prose not in _plain(table):
         return table
     at = _plain(table).index(table.prose)
@@ -148,7 +151,7 @@ def _prose_wrapped(table: Table, width: int) -> Table:
 
 
 def _heads(table: Table) -> list[tuple[str, ...]]:
-    """Return the lines of the headings, the last word at the bottom."""
+    """Return the heading lines, with the last word at the bottom."""
     words = [name.removeprefix(">").split("\n") for name in table.columns]
     height = max(map(len, words))
     columns = [[""] * (height - len(column)) + column for column in words]
@@ -156,7 +159,7 @@ def _heads(table: Table) -> list[tuple[str, ...]]:
 
 
 def _grid(table: Table) -> list[str]:
-    """Return the lines of the headings and the rows, columns aligned."""
+    """Return the lines of headings and rows, with aligned columns."""
     lines = _heads(table)
     for row in table.rows:
         parts = [cell.split("\n") for cell in row]
@@ -174,7 +177,7 @@ def _padded(cell: str, width: int, right: bool) -> str:
 
 
 def _stacked(table: Table, width: int) -> list[str]:
-    """Return each row as its name, and below it its other cells, each with its column's name."""
+    """Return each row as its name, followed by its other cells with their column names."""
     lines: list[str] = []
     names = _plain(table)
     for row in table.rows:
@@ -197,7 +200,7 @@ def _wrapped(notes: Iterable[str], width: int) -> list[str]:
 
 
 def _fold(text: str, width: int, indent: str = "") -> list[str]:
-    """Return text broken at spaces alone: a name longer than a line stays whole."""
+    """Return text broken only at spaces; a name longer than a line stays whole."""
     if _width(text) <= width:
         return [text]
     return textwrap.wrap(
@@ -211,7 +214,7 @@ def _fold(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return how many terminal columns a text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

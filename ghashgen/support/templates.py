@@ -1,4 +1,4 @@
-"""The templates: envelopes of assembly, headers and tables; none holds an instruction."""
+"""The templates: envelopes of assembly, headers and tables. None contains an instruction."""
 
 from functools import cache
 

@@ -1,7 +1,7 @@
-"""An interrupt, or SIGTERM, ends a verb at once: what it has found out by then, it still says.
+"""Ends a verb at once on an interrupt or SIGTERM; it still reports what it has found.
 
-What a shell runs in its background, without job control, has SIGINT ignored, and Python leaves it
-so: `kill` is then what can end it.
+A shell without job control starts background programs with SIGINT ignored, and Python keeps it so;
+`kill` can then end them.
 """
 
 import os
@@ -18,11 +18,11 @@ _ENDED = 128 + signal.SIGTERM
 
 
 _GRACE = 5
-"""Seconds in which a worker that was told to end may remove what it made."""
+"""Seconds in which a worker that was told to end may clean up."""
 
 
 class _ToldToEnd(SystemExit):
-    """A worker process is to end, and cleans up on its way out."""
+    """Ends a worker process, which cleans up on its way out."""
 
 
 @dataclass
@@ -35,9 +35,9 @@ _worker = _Worker()
 
 
 def heed() -> None:
-    """Take SIGTERM for an interrupt from now on; either ends worker processes at once.
+    """From now on treat SIGTERM as an interrupt; both end worker processes at once.
 
-    For the main thread. Workers that are forked inherit it, and are to call `obey`.
+    Call it in the main thread. Forked workers inherit it and must call `obey`.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -45,9 +45,9 @@ def heed() -> None:
 
 
 def obey() -> None:
-    """Make this worker process end by SIGTERM alone, which the process that started it sends.
+    """Make this worker end only by SIGTERM, which the process that started it sends.
 
-    An interrupt from a terminal reaches all processes, and that one decides what ends.
+    An interrupt from a terminal reaches all processes, and that process decides what ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
@@ -55,7 +55,7 @@ def obey() -> None:
 
 @contextmanager
 def ending() -> Iterator[None]:
-    """Work on one item of a worker; told to end, it removes what it made, and starts no other."""
+    """Work on one item of a worker; if told to end, clean up and start no other."""
     try:
         if not _worker.told:
             yield
@@ -68,7 +68,7 @@ def ending() -> Iterator[None]:
 def _end(number: int, frame: FrameType | None) -> NoReturn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _worker.told = True
-    # If what runs drops the error, the next item or this timer ends the worker all the same.
+    # If the code drops the error, the next item or this timer still ends the worker.
     watchdog = threading.Timer(_GRACE, os._exit, (_ENDED,))
     watchdog.daemon = True
     watchdog.start()
@@ -76,7 +76,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    import multiprocessing  # slow to import, and no verb needs it to begin
+    import multiprocessing  # slow to import, and not needed before
 
     # Nobody waits for their results any more, and a proof may take a minute.
     for child in multiprocessing.active_children():

@@ -1,8 +1,8 @@
-"""The only place that starts assemblers, compilers, linkers and llvm-mca.
+"""Starts assemblers, compilers, linkers and llvm-mca; no other module does.
 
-What they write depends on the sources and options alone: they run in the folder of the source, so
-that no folder's name enters an object, and write to a temporary name that replaces the target at
-the end, so that a failure leaves nothing half-written.
+Their output depends only on sources and options. They run in the source's folder, so that no
+folder's name enters an object, and write to a temporary name that replaces the target at the end,
+so that a failure leaves nothing half-written.
 """
 
 from __future__ import annotations
@@ -27,53 +27,53 @@ _SECONDS = 120
 
 @dataclass(frozen=True)
 class Dialect:
-    """A program that assembles a syntax: how it is known, and what it writes."""
+    """A kind of assembler: how to recognise it, and what it writes."""
 
     name: str
-    """As a manifest names it."""
+    """Its name in manifests."""
     says: str
-    """Pattern of its answer about its version, from the beginning; group 1 is the version."""
+    """Pattern for the beginning of its version output; group 1 is the version."""
     formats: tuple[tuple[str, tuple[str, ...]], ...]
-    """The object formats that it writes, each with the options that ask for it."""
+    """The object formats that it writes, each with its options."""
     minimum: tuple[int, ...] = ()
-    """The first release line accepted; () for any."""
+    """The first accepted release line; () for any."""
 
 
 @dataclass(frozen=True)
 class Assembler:
-    """What assembles a syntax, and where it is looked for."""
+    """How to find an assembler for a syntax."""
 
     title: str
     variable: str
     """Environment variable that names the program."""
     package: str
-    """Debian's."""
+    """The Debian package."""
     programs: tuple[str, ...]
-    """Where the variable names none, the first of them that is of one of `dialects`."""
+    """If the variable is not set, the first of these that is one of `dialects` is used."""
     dialects: tuple[Dialect, ...]
-    """The first that knows a program's answer is the one."""
+    """The first dialect that recognises a program's answer applies."""
     asked: str = "--version"
-    """The option to which a program answers who it is."""
+    """The option that makes a program identify itself."""
 
     @property
     def remedy(self) -> str:
-        """What to do where there is none."""
+        """The remedy if there is none."""
         return f"install it: apt-get install {self.package}, or name one in {self.variable}"
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A program that was found, with the options that belong to its name (``CC="zig cc"``)."""
+    """A program that was found, with options from its name (``CC="zig cc"``)."""
 
     path: Path
     version: str
     options: tuple[str, ...] = ()
     dialect: Dialect | None = None
-    """Of an assembler."""
+    """For an assembler."""
 
     @property
     def said(self) -> str:
-        """Its name and version, as a manifest names an assembler."""
+        """Its name and version, as in a manifest."""
         return f"{self.dialect.name if self.dialect else self.path.name} {self.version}"
 
     @property
@@ -85,7 +85,7 @@ class Tool:
 def _run(
     command: Sequence[str], cwd: Path | None = None, remedy: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a tool in the C locale; its output is returned whatever its exit status."""
+    """Run a tool in the C locale; return its output whatever its exit status."""
     try:
         return subprocess.run(
             command,
@@ -106,15 +106,17 @@ def _run(
 
 def _which(name: str) -> Path | None:
     found = shutil.which(name)
-    # Absolute, because the tools are started in the folder of their source.
+    # Absolute, because tools are started in their source's folder.
     return Path(found).absolute() if found else None
 
 
 def find_assembler(assembler: Assembler) -> Tool:
-    """What assembles a syntax, by its ``Syntax.assembler``: the program that the variable names,
-    else the first on the path that says that it is one.
+    """Return an assembler for a syntax (``Syntax.assembler``).
 
-    Raises GhashgenError when there is none, or it is too old.
+    This is the program that the variable names, else the first on the path that identifies itself
+    as one.
+
+    Raises GhashgenError if there is none, or it is too old.
     """
     wanted = os.environ.get(assembler.variable, "")
     other = ""
@@ -140,7 +142,7 @@ def _require_new(dialect: Dialect, version: str, remedy: str) -> None:
 
 
 def _format_options(tool: Tool, fmt: str) -> tuple[str, ...]:
-    """Options that make a tool write an object format."""
+    """Return the options that make a tool write an object format."""
     known = dict(tool.dialect.formats) if tool.dialect else {}
     if fmt not in known:
         raise GhashgenError(
@@ -150,9 +152,9 @@ def _format_options(tool: Tool, fmt: str) -> tuple[str, ...]:
 
 
 def find_cc() -> Tool:
-    """The C compiler named by ``CC``, else the first of cc, gcc, clang on the path.
+    """Return the C compiler named by ``CC``, else the first of cc, gcc, clang on the path.
 
-    Raises GhashgenError when there is none.
+    Raises GhashgenError if there is none.
     """
     wanted = os.environ.get("CC", "").strip()
     for candidate in (wanted,) if wanted else ("cc", "gcc", "clang"):
@@ -168,9 +170,9 @@ def find_cc() -> Tool:
 
 
 def find_cross_cc(triple: str) -> Tool:
-    """The GCC whose programs are for another machine, by the triple that its name begins with.
+    """Return the GCC for another machine, by the triple that its name begins with.
 
-    Raises GhashgenError when there is none.
+    Raises GhashgenError if there is none.
     """
     name = f"{triple}-gcc"
     path = _which(name)
@@ -182,9 +184,9 @@ def find_cross_cc(triple: str) -> Tool:
 
 
 def find_emulator(command: Sequence[str]) -> tuple[str, ...]:
-    """The command of a user-mode emulator, with the path of its program.
+    """Return the command of a user-mode emulator, with its program's path.
 
-    Raises GhashgenError when it is not installed.
+    Raises GhashgenError if it is not installed.
     """
     name, *options = command
     path = _which(name)
@@ -194,15 +196,16 @@ def find_emulator(command: Sequence[str]) -> tuple[str, ...]:
 
 
 LLVM_RELEASES = range(14, 24)
-"""Releases whose llvm-mca is looked for under its versioned name; 14 is the first that answers in
-JSON with the names of a model's resources."""
+"""Releases whose llvm-mca is looked for under its versioned name; 14 is the first whose JSON has
+the names of a model's resources.
+"""
 
 MCA_PASSES = 32
-"""Passes of a loop that llvm-mca simulates: its answer no longer moves in the first digits."""
+"""Passes of a loop that llvm-mca simulates; with more, the leading digits no longer change."""
 
 
 def _llvm_mca(name: str) -> tuple[tuple[int, ...], Tool] | None:
-    """Return (release, tool) if a program of this name says that it is an llvm-mca."""
+    """Return (release, tool) if a program of this name identifies itself as llvm-mca."""
     path = _which(name)
     if path is None:
         return None
@@ -215,9 +218,9 @@ def _llvm_mca(name: str) -> tuple[tuple[int, ...], Tool] | None:
 
 
 def find_llvm_mca() -> Tool:
-    """The llvm-mca named by ``GHASHGEN_LLVM_MCA``, else the newest on the path.
+    """Return the llvm-mca named by ``GHASHGEN_LLVM_MCA``, else the newest on the path.
 
-    Raises GhashgenError when there is none.
+    Raises GhashgenError if there is none.
     """
     wanted = os.environ.get("GHASHGEN_LLVM_MCA", "")
     usual = ("llvm-mca", *(f"llvm-mca-{release}" for release in LLVM_RELEASES))
@@ -228,10 +231,10 @@ def find_llvm_mca() -> Tool:
 
 
 def run_llvm_mca(mca: Tool, cpu: str, assembly: str) -> tuple[str, str]:
-    """Runs the model of ``cpu`` (an -mcpu name) over AT&T assembly with LLVM-MCA-BEGIN/END marks.
+    """Run the model of ``cpu`` (an -mcpu name) on AT&T assembly with LLVM-MCA-BEGIN/END marks.
 
-    Returns (its JSON, what it refused); one of the two is empty. llvm-mca goes on without a
-    processor that it does not know: that counts as refused.
+    Return (its JSON, its refusal); one of the two is empty. llvm-mca continues with an unknown
+    processor; this counts as a refusal.
     """
     options = ["-mtriple=x86_64", f"-mcpu={cpu}", f"-iterations={MCA_PASSES}", "--json"]
     with tempfile.TemporaryDirectory() as folder:
@@ -257,7 +260,7 @@ def assemble(
     include: Sequence[Path] = (),
     defines: Mapping[str, str] | None = None,
 ) -> None:
-    """Assembles ``source`` into ``obj``; ``defines`` are single-line macros (``-D``).
+    """Assemble ``source`` into ``obj``; ``defines`` are single-line macros (``-D``).
 
     Raises GhashgenError with the assembler's first error.
     """
@@ -270,7 +273,7 @@ def assemble(
 def compile_c(
     cc: Tool, source: Path, obj: Path, *, flags: Sequence[str] = (), include: Sequence[Path] = ()
 ) -> None:
-    """Compiles ``source`` (``.c``, or ``.S`` with the preprocessor) into ``obj``.
+    """Compile ``source`` (``.c``, or ``.S`` with the preprocessor) into ``obj``.
 
     Raises GhashgenError with the compiler's first error.
     """
@@ -279,7 +282,7 @@ def compile_c(
 
 
 def link(cc: Tool, objects: Sequence[Path], program: Path, *, flags: Sequence[str] = ()) -> None:
-    """Links ``objects`` into an executable.
+    """Link ``objects`` into an executable.
 
     Raises GhashgenError with the linker's first error.
     """
@@ -288,9 +291,9 @@ def link(cc: Tool, objects: Sequence[Path], program: Path, *, flags: Sequence[st
 
 
 def assemble_text(assembler: Tool, name: str, text: str, fmt: str) -> bytes:
-    """The object of an assembly text.
+    """Return the object of an assembly text.
 
-    Raises GhashgenError when the assembler fails.
+    Raises GhashgenError if the assembler fails.
     """
     with tempfile.TemporaryDirectory(prefix="ghashgen-") as folder:
         source, obj = Path(folder) / f"{name}.asm", Path(folder) / f"{name}.o"
@@ -306,7 +309,7 @@ def _name(source: Path) -> str:
 
 
 def _produce(tool: Tool, arguments: Sequence[str], cwd: Path | None, target: Path) -> None:
-    """Runs ``tool arguments -o`` a temporary name beside ``target``, which it then replaces."""
+    """Run ``tool arguments -o`` a temporary name beside ``target``, then replace ``target``."""
     target = target.absolute()
     make_folder(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
@@ -316,7 +319,7 @@ def _produce(tool: Tool, arguments: Sequence[str], cwd: Path | None, target: Pat
 
 
 def _make(tool: Tool, arguments: Sequence[str], cwd: Path | None, output: Path) -> None:
-    """Runs ``tool arguments -o output``; a failure may leave part of ``output`` behind."""
+    """Run ``tool arguments -o output``; a failure may leave part of ``output`` behind."""
     result = _run([*tool.command, *arguments, "-o", str(output)], cwd=cwd)
     if result.returncode != 0 or not output.exists():
         line = first_error(result.stderr or result.stdout)
@@ -327,7 +330,7 @@ def _make(tool: Tool, arguments: Sequence[str], cwd: Path | None, output: Path) 
 
 
 def first_error(output: str) -> str:
-    """The first line that reports an error (not a warning or a note), else the first line."""
+    """Return the first line that reports an error (not a warning or note), else the first line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     marks = re.compile(r"\b(fatal|error|panic): |undefined reference|multiple definition")
     return next((line for line in lines if marks.search(line)), lines[0] if lines else "")

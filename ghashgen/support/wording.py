@@ -1,9 +1,9 @@
-"""Small English: a count with its noun, and near names for one that is not known."""
+"""Helpers for English: a count with its noun, and similar names for an unknown one."""
 
 from collections.abc import Iterable
 
 _MOST = 3
-"""Near names that are worth reading."""
+"""Most similar names to list."""
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
@@ -12,7 +12,7 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
 
 
 def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the known names that a word may be a slip of, the nearest first; case aside."""
+    """Return known names that a word may be a typo of, the nearest first, ignoring case."""
     from difflib import get_close_matches
 
     names = {name.lower(): name for name in known}
@@ -20,13 +20,13 @@ def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return the remedy for a name that is not known: the near names, and what else to do."""
+    """Return the remedy for an unknown name: similar names, and what else to do."""
     found = near(word, known)
     return f"did you mean {' or '.join(found)}? {otherwise}" if found else otherwise
 
 
 def choose_one(word: str, known: Iterable[str]) -> str:
-    """Return the remedy for a value that is not known: the near ones of many, then all."""
+    """Return the remedy for an unknown value: similar values if there are many, then all."""
     known = tuple(known)
     every = f"choose one of {', '.join(known)}"
     # A short list is read faster than a guess.

@@ -1,7 +1,7 @@
-"""AES as FIPS 197 writes it: the S-box (5.1.1), the round (5.1) and the key expansion (5.2).
+"""AES as in FIPS 197: the S-box (5.1.1), the round (5.1) and the key expansion (5.2).
 
-A state is the 16 bytes of a block in their order: byte r + 4·c is the s[r, c] of section 3.4, in
-row r and column c. A word is 4 bytes. Only the forward cipher is here, since GCM has no other.
+A state is the 16 bytes of a block in order: byte r + 4·c is s[r, c] of section 3.4, in row r and
+column c. A word is 4 bytes. Only the forward cipher is here, because GCM uses no other.
 """
 
 from functools import cache
@@ -13,7 +13,7 @@ M = 0x11B
 """m(x) = x^8 + x^4 + x^3 + x + 1 of section 4.2."""
 
 ROUNDS = {16: 10, 24: 12, 32: 14}
-"""Bytes of a key -> Nr, the number of rounds (section 5, figure 4)."""
+"""Key length in bytes -> Nr, the number of rounds (section 5, figure 4)."""
 
 WORD_BYTES = 4
 
@@ -55,7 +55,7 @@ def s_box() -> bytes:
 
 
 def sub_bytes(state: bytes) -> bytes:
-    """SubBytes, section 5.1.1; of a word, SubWord of section 5.2."""
+    """SubBytes, section 5.1.1; on a word, SubWord of section 5.2."""
     return bytes(s_box()[byte] for byte in state)
 
 
@@ -92,7 +92,7 @@ def rcon(i: int) -> bytes:
 
 
 def key_expansion(key: bytes) -> tuple[bytes, ...]:
-    """KEYEXPANSION, section 5.2: the round keys 0 to Nr, 16 bytes w[4i] … w[4i+3] each.
+    """KEYEXPANSION, section 5.2: the round keys 0 to Nr, each the 16 bytes w[4i] … w[4i+3].
 
     Raises ValueError unless key has 16, 24 or 32 bytes.
     """
@@ -112,7 +112,7 @@ def key_expansion(key: bytes) -> tuple[bytes, ...]:
 def cipher(key: bytes, block: bytes) -> bytes:
     """CIPHER, section 5.1: a block of 16 bytes, encrypted under a key of 16, 24 or 32.
 
-    Raises ValueError unless block and key have so many bytes.
+    Raises ValueError if block or key has another length.
     """
     require_block(block)
     w = key_expansion(key)

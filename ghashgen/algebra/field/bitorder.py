@@ -1,10 +1,10 @@
-"""Blocks, field elements and 128-bit registers: three ways to write the same 128 bits.
+"""Blocks, field elements and 128-bit registers: three representations of the same 128 bits.
 
 - A block is 16 bytes. Its leftmost bit, the most significant bit of byte 0, is the coefficient of
   x^0 (SP 800-38D, section 6.3).
 - An element is an int whose bit k is the coefficient of x^k (see `gf128`).
-- A register is a 128-bit SIMD register as an int: a plain load of 16 bytes reads them
-  little-endian, byte 0 into bits 7..0. In which bit each coefficient sits is the `Order`.
+- A register is a 128-bit SIMD register as an int. A plain load of 16 bytes is little-endian: byte 0
+  goes to bits 7..0. The `Order` says which bit holds which coefficient.
 """
 
 import enum
@@ -17,9 +17,8 @@ BLOCK_BYTES = 16
 class Order(enum.StrEnum):
     """Which coefficient bit k of a 128-bit register holds.
 
-    REFLECTED: bit k holds that of x^(127-k), the block loaded big-endian (a byte swap).
-    NATURAL: bit k holds that of x^k, the block loaded little-endian with the bits inside each byte
-    reversed.
+    REFLECTED: that of x^(127-k); the block loaded big-endian (with a byte swap).
+    NATURAL: that of x^k; the block loaded little-endian with the bits inside each byte reversed.
     """
 
     REFLECTED = "reflected"
@@ -27,7 +26,7 @@ class Order(enum.StrEnum):
 
 
 def require_block(block: bytes) -> None:
-    """Refuse what is not a block.
+    """Refuse anything but a block.
 
     Raises ValueError unless block has 16 bytes.
     """
@@ -44,7 +43,7 @@ def xor_blocks(x: bytes, y: bytes) -> bytes:
 
 
 def element_from_block(block: bytes) -> int:
-    """The element that a block stands for: bit k of the result is the k-th bit from the left.
+    """The element of a block: bit k of the result is the k-th bit from the left.
 
     Raises ValueError unless block has 16 bytes.
     """
@@ -53,7 +52,7 @@ def element_from_block(block: bytes) -> int:
 
 
 def block_from_element(element: int) -> bytes:
-    """The block that stands for an element; the inverse of `element_from_block`.
+    """The block of an element; the inverse of `element_from_block`.
 
     Raises ValueError unless 0 <= element < 2^128.
     """
@@ -114,9 +113,9 @@ def block_from_register(register: int, order: Order) -> bytes:
 def twist(element: int, order: Order) -> int:
     """The element to store as the key operand of a carry-less multiplication.
 
-    NATURAL: the element itself. REFLECTED: element·x^-1 mod P. There the 255-bit product of two
-    registers has the coefficient of x^(254-k) in bit k; read as a 256-bit register, with x^(255-k)
-    in bit k, it is the product times x, and the twist takes that x away. (Intel, "Carry-Less
+    NATURAL: the element itself. REFLECTED: element·x^-1 mod P. The 255-bit product of two
+    reflected registers has the coefficient of x^(254-k) in bit k. Read as a 256-bit register, with
+    x^(255-k) in bit k, it is the product times x, which the twist cancels. (Intel, "Carry-Less
     Multiplication Instruction and its Usage for Computing the GCM Mode", 2010: the operand
     "H<<1 mod P", which is this one as a register.)
 
@@ -131,7 +130,7 @@ def twist(element: int, order: Order) -> int:
 
 
 def untwist(element: int, order: Order) -> int:
-    """The element whose twist is given; the inverse of `twist`.
+    """The element with this twist; the inverse of `twist`.
 
     Raises ValueError unless 0 <= element < 2^128.
     """

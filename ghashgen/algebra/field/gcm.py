@@ -1,8 +1,8 @@
-"""GCM as SP 800-38D writes it: sections 6.2, 6.5 (GCTR), 7.1 (GCM-AE) and 7.2 (GCM-AD).
+"""GCM as in SP 800-38D: sections 6.2, 6.5 (GCTR), 7.1 (GCM-AE) and 7.2 (GCM-AD).
 
-The block cipher is a function of one 16-byte block, its key inside. All strings are whole bytes.
-The upper bounds on lengths (2^39 - 256 bits of plaintext, 2^64 - 1 of IV and AAD, section 5.2.1.1)
-are beyond what a Python test can hold, and are not checked.
+The block cipher is a function of one 16-byte block, with the key inside. All strings are whole
+bytes. The upper bounds on lengths (2^39 - 256 bits of plaintext, 2^64 - 1 of IV and AAD, section
+5.2.1.1) are not checked, because no Python test can reach them.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def length_block(aad_bytes: int, text_bytes: int) -> bytes:
 def j0(h: bytes, iv: bytes) -> bytes:
     """The pre-counter block J_0 of section 7.1, step 2, for an IV of one byte or more.
 
-    Raises ValueError if iv is empty or h has not 16 bytes.
+    Raises ValueError if iv is empty or h does not have 16 bytes.
     """
     require_block(h)
     if not iv:
@@ -68,7 +68,7 @@ def gcm_encrypt(
 ) -> tuple[bytes, bytes]:
     """GCM-AE_K(IV, P, A): Algorithm 4. Returns the ciphertext and the tag of tag_bytes bytes.
 
-    Raises ValueError if iv is empty or tag_bytes is none of TAG_BYTES.
+    Raises ValueError if iv is empty or tag_bytes is not in TAG_BYTES.
     """
     h = cipher(ZERO_BLOCK)
     pre_counter = j0(h, iv)
@@ -81,8 +81,8 @@ def gcm_decrypt(
 ) -> bytes:
     """GCM-AD_K(IV, C, A, T): Algorithm 5. Returns the plaintext.
 
-    Raises ValueError, the FAIL of the standard, if the tag is not the right one or has not
-    tag_bytes bytes; and if iv is empty or tag_bytes is none of TAG_BYTES.
+    Raises ValueError, the FAIL of the standard, if the tag is wrong or does not have tag_bytes
+    bytes; and if iv is empty or tag_bytes is not in TAG_BYTES.
     """
     h = cipher(ZERO_BLOCK)
     pre_counter = j0(h, iv)

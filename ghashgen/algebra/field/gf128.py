@@ -1,7 +1,7 @@
 """GF(2^128) = GF(2)[x]/P, the field of GCM (SP 800-38D, section 6.3).
 
-An element is an int below 2^128 in natural bit order: bit k is the coefficient of x^k. How elements
-are written as blocks and registers is the matter of `bitorder`.
+An element is an int below 2^128 in natural bit order: bit k is the coefficient of x^k. `bitorder`
+converts elements to blocks and registers.
 """
 
 from ghashgen.algebra.field.gf2 import clmul, mod
@@ -20,7 +20,7 @@ X_INVERSE = (1 << 127) | (1 << 6) | (1 << 1) | 1
 
 
 def require_element(a: int) -> None:
-    """Refuse what is not a reduced element.
+    """Refuse anything but a reduced element.
 
     Raises ValueError unless 0 <= a < 2^128.
     """
@@ -49,7 +49,7 @@ def square(a: int) -> int:
 def power(a: int, n: int) -> int:
     """The power a^n mod P for n >= 0; a^0 is 1, also for a = 0.
 
-    Raises ValueError if n is negative or a is no element.
+    Raises ValueError if n is negative or a is not an element.
     """
     require_element(a)
     if n < 0:
@@ -65,7 +65,7 @@ def power(a: int, n: int) -> int:
 def inverse(a: int) -> int:
     """The inverse a^-1 mod P, by Fermat: a^(2^128 - 2).
 
-    Raises ZeroDivisionError if a is 0, ValueError if a is no element.
+    Raises ZeroDivisionError if a is 0, ValueError if a is not an element.
     """
     if a == 0:
         raise ZeroDivisionError("0 has no inverse in GF(2^128)")

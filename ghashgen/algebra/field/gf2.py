@@ -1,7 +1,7 @@
 """GF(2)[x]: polynomials with coefficients 0 and 1, as non-negative ints.
 
-Bit k of the int is the coefficient of x^k. Addition is `^`. No width is implied anywhere but in
-`bit_reflect`. Schoolbook methods throughout.
+Bit k of the int is the coefficient of x^k. Addition is `^`. Only `bit_reflect` has a width. All
+methods are schoolbook.
 """
 
 

@@ -1,7 +1,7 @@
-"""GHASH on blocks, as SP 800-38D writes it: sections 6.3 (Algorithm 1) and 6.4 (Algorithm 2).
+"""GHASH on blocks, as in SP 800-38D: sections 6.3 (Algorithm 1) and 6.4 (Algorithm 2).
 
-A bit string x_0 x_1 … x_127 is a block of 16 bytes, x_0 being the most significant bit of byte 0.
-Inside Algorithm 1 it is the big-endian int of those bytes, so that the standard's ">> 1" is ">> 1".
+A bit string x_0 x_1 … x_127 is a block of 16 bytes; x_0 is the most significant bit of byte 0.
+Algorithm 1 uses the big-endian int of these bytes, so that the standard's ">> 1" is ">> 1" here.
 """
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES, require_block, xor_blocks
@@ -41,7 +41,7 @@ def pad16(data: bytes) -> bytes:
 def ghash(h: bytes, data: bytes) -> bytes:
     """GHASH_H(X): Algorithm 2, with hash subkey h (16 bytes) and X = data.
 
-    The empty string, which the standard leaves out, hashes to the zero block Y_0.
+    The empty string, which the standard excludes, hashes to the zero block Y_0.
 
     Raises ValueError unless h has 16 bytes and data a multiple of 16.
     """
@@ -52,10 +52,10 @@ def ghash(h: bytes, data: bytes) -> bytes:
 
 
 def ghash_padded(h: bytes, state: bytes, data: bytes) -> bytes:
-    """The state after data, zero-padded to whole blocks, is absorbed into the given state.
+    """The state after absorbing data, zero-padded to whole blocks, into the given state.
 
-    h and state have 16 bytes, in the byte order of the standard; no data leaves state as it is.
-    This is the contract of an emitted NAME_update.
+    h and state have 16 bytes, in the byte order of the standard. Without data the state is
+    unchanged. This is the contract of an emitted NAME_update.
 
     Raises ValueError unless h and state have 16 bytes.
     """

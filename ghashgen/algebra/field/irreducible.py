@@ -1,4 +1,4 @@
-"""Whether a polynomial over GF(2) is irreducible: that P makes a field is checked, not believed."""
+"""Tests whether a polynomial over GF(2) is irreducible, so that P is known to make a field."""
 
 from ghashgen.algebra.field.gf2 import clmul, degree, mod
 

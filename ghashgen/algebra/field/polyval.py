@@ -1,4 +1,4 @@
-"""POLYVAL as RFC 8452 writes it (section 3), and its bridge to GHASH (appendix A).
+"""POLYVAL as in RFC 8452 (section 3), and its relation to GHASH (appendix A).
 
 A field element is 16 bytes, little-endian: bit k of the int is the coefficient of x^k. The field
 polynomial is the reciprocal of GCM's P, so the two fields mirror each other.
@@ -62,9 +62,9 @@ def mulX_POLYVAL(block: bytes) -> bytes:
 
 
 def polyval_from_ghash(h: bytes, data: bytes) -> bytes:
-    """POLYVAL(H, X_1, …) by GHASH: appendix A.
+    """POLYVAL(H, X_1, …) computed with GHASH (appendix A):
 
-    It is ByteReverse(GHASH(mulX_GHASH(ByteReverse(H)), ByteReverse(X_1), …)).
+    ByteReverse(GHASH(mulX_GHASH(ByteReverse(H)), ByteReverse(X_1), …)).
 
     Raises ValueError unless h has 16 bytes and data a multiple of 16.
     """
@@ -73,9 +73,9 @@ def polyval_from_ghash(h: bytes, data: bytes) -> bytes:
 
 
 def ghash_from_polyval(h: bytes, data: bytes) -> bytes:
-    """GHASH(H, X_1, …) by POLYVAL: appendix A.
+    """GHASH(H, X_1, …) computed with POLYVAL (appendix A):
 
-    It is ByteReverse(POLYVAL(mulX_POLYVAL(ByteReverse(H)), ByteReverse(X_1), …)).
+    ByteReverse(POLYVAL(mulX_POLYVAL(ByteReverse(H)), ByteReverse(X_1), …)).
 
     Raises ValueError unless h has 16 bytes and data a multiple of 16.
     """

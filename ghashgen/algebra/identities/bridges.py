@@ -1,8 +1,8 @@
-"""Between the specifications, and Winograd's identity: claims that need no scheme.
+"""Claims that need no scheme: between the specifications, and Winograd's identity.
 
 Algorithm 1 of SP 800-38D and `dot` of RFC 8452 are bilinear: each is a composition of maps that are
 linear in one argument when the other is fixed. Two bilinear maps that agree on all 128 × 128 pairs
-of basis blocks are equal, so checking those pairs is a proof and no sample.
+of basis blocks are equal. So checking those pairs is a proof, not a sample.
 """
 
 from ghashgen.algebra.field import gf2, gf128
@@ -42,7 +42,7 @@ def _polyval(fault: int) -> Evidence:
     require_same(one, 1, "x^-128·x^128 in the field of POLYVAL")
     blocks = [(1 << k).to_bytes(16, "little") for k in range(128)]
     keys = [mulX_GHASH(byte_reverse(b)) for b in blocks]
-    # x^(i+j)·x^-128, by the sum of the exponents.
+    # x^(i+j)·x^-128, by the sum of the exponents
     places = [gf2.mod(gf2.clmul(1 << e, inverse), POLYVAL_P) for e in range(255)]
     for i, a in enumerate(blocks):
         for j, b in enumerate(blocks):

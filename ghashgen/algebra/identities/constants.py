@@ -1,4 +1,4 @@
-"""The constants Q, Q' and x^-1, and the linear maps made of them: reflection, twist, fold, K."""
+"""The constants Q, Q' and x^-1, and the linear maps built from them: reflection, twist, fold, K."""
 
 from functools import partial
 
@@ -31,7 +31,7 @@ INTEL_2023 = "papers/intel-2023"
 
 
 def _reflection(fault: int) -> Evidence:
-    """GFMUL64(X', Y') = bitreflect128(Z << 1), the shift being by 1 + fault."""
+    """GFMUL64(X', Y') = bitreflect128(Z << 1); a fault shifts by 1 + fault instead."""
     X, Y = variable("X", 64), variable("Y", 64)
     product = multiply(reflect(X), reflect(Y))
     Z = multiply(X, Y)
@@ -41,7 +41,7 @@ def _reflection(fault: int) -> Evidence:
 
 
 def _h_shift(fault: int) -> Evidence:
-    """The twist is the product by x^-1, and a product with it is reduced to A·H."""
+    """The twist is multiplication by x^-1, and a product with it reduces to A·H."""
     order = Order.REFLECTED
     H = variable("H")
     B = twist(PlantedOps(fault), H, order)
@@ -54,7 +54,7 @@ def _h_shift(fault: int) -> Evidence:
 
 
 def _folding(order: Order, fault: int) -> Evidence:
-    """The constant is what its definition says, and fold(v) is v·x^64 mod P."""
+    """The constant matches its definition, and fold(v) is v·x^64 mod P."""
     if order is Order.REFLECTED:
         require_same(Q_REFLECTED ^ fault, gf2.bit_reflect(gf128.Q >> 1, 64), "Q'")
     else:
@@ -81,7 +81,7 @@ def table_10_key(B: Form, Q: Form) -> Form:
 
 
 def _key(order: Order, fault: int) -> Evidence:
-    """The table entry K is the paper's formula, and stands for B·x^64 mod P."""
+    """The table entry K matches the paper's formula, and is B·x^64 mod P."""
     B = variable("B")
     _, K = k.derive(PlantedOps(fault), B, order)
     if order is Order.REFLECTED:

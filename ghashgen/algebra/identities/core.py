@@ -1,4 +1,4 @@
-"""What a theorem is, what proving it gives, and how two sides are compared."""
+"""The types of a theorem and its proof, and the comparison of two sides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class IdentityFailure(GhashgenError):  # noqa: N818 - a claim that failed, no pr
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was compared: so many things of one kind, all equal."""
+    """What was compared: this many things of one kind, all equal."""
 
     compared: int
     unit: str
@@ -37,8 +37,9 @@ class Theorem:
     constant: str
     """The constant of the claim that a planted fault changes."""
     prove: Callable[[int], Evidence]
-    """Prove the claim with `fault` planted in the constant: 0 is the claim itself, and any other
-    fault, 1 <= fault < 2^64, is to make it raise IdentityFailure."""
+    """Prove the claim with `fault` planted in the constant. 0 is the claim itself; every other
+    fault, 1 <= fault < 2^64, must raise IdentityFailure.
+    """
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Proof:
 def require_equal(got: Form, expected: Form, what: str) -> None:
     """Compare two vectors of polynomials, for every input at once.
 
-    Raises IdentityFailure naming the lowest bit that differs and monomials on one side only.
+    Raises IdentityFailure with the lowest differing bit and monomials on one side only.
     """
     if got == expected:
         return
@@ -83,7 +84,7 @@ def _quote(monomials: set[tuple[str, ...]]) -> str:
 def require_same(got: int, expected: int, what: str) -> None:
     """Compare two integers, shown in hexadecimal.
 
-    Raises IdentityFailure naming the lowest bit that differs.
+    Raises IdentityFailure with the lowest differing bit.
     """
     if got != expected:
         low = (got ^ expected) & -(got ^ expected)

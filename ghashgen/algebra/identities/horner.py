@@ -1,7 +1,7 @@
-"""Horner's rule rearranged: groups, lanes, segments, powers.
+"""Rearrangements of Horner's rule: groups, lanes, segments, powers.
 
-All are identities between polynomials in the state X, the blocks C1, C2, … and H, which commute.
-The planted fault is added to the one exponent of H that the arrangement chooses.
+All are identities between polynomials in the state X, the blocks C1, C2, … and H, which commute. A
+planted fault is added to one exponent of H in the arrangement.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ def _horner_n(max_blocks: int, fault: int) -> Evidence:
 
 
 class _Ring:
-    """The operations that a group needs, over polynomials: a product is the ring's, undivided."""
+    """The operations that a group needs, over polynomials; a product is the ring's, unreduced."""
 
     def about(self, subject: str) -> None:
         """Do nothing."""
@@ -115,11 +115,11 @@ _NO_REDUCTION = Reduce(
 
 
 def _group_order(max_blocks: int, fault: int) -> Evidence:
-    """`aggregate.group` pairs blocks, powers and R_n as Horner does.
+    """`aggregate.group` pairs blocks, powers and R_n as Horner's rule does.
 
-    The scheme here multiplies in the ring and adds an indeterminate k_i for power i, so R_n is
-    k_1 + … + k_n, and one taken from another power than n is seen. `group` hands a scheme nothing
-    but (block, entries) pairs to sum, so the pairs are the same for every scheme.
+    The scheme here multiplies in the ring and adds an indeterminate k_i for power i. So R_n is
+    k_1 + … + k_n, and a wrong R_i would show. `group` gives a scheme only (block, entries) pairs to
+    sum, so the pairs are the same for every scheme.
     """
     ops = cast(Ops[Polynomial], _Ring())
 
@@ -145,7 +145,7 @@ def _group_order(max_blocks: int, fault: int) -> Evidence:
 
 
 def _lane_fold(fault: int) -> Evidence:
-    """Figure 8: L products at a time, their sum being the state of the next L."""
+    """Figure 8: L products at a time; their sum is the state of the next L."""
     cases = 0
     for lanes in LANES:
         for steps in range(1, MAX_STEPS + 1):
@@ -162,7 +162,7 @@ def _lane_fold(fault: int) -> Evidence:
 
 
 def _per_lane(fault: int) -> Evidence:
-    """Figure 9: lane l keeps a sum of its own, times H^L at every step but the last, then H^(L-l).
+    """Figure 9: lane l has its own sum, times H^L at every step but the last, then H^(L-l).
 
     The fault is added to the last multiplication's exponents.
     """
@@ -194,8 +194,7 @@ def _xor(a: Polynomial, b: Polynomial) -> Polynomial:
 def _combine(split: Split, fault: int) -> Evidence:
     """Split, hash apart, combine, with powers from the plan; the fault shifts the combine's powers.
 
-    A partial last block is a block like any other, for it is padded: what a byte count changes is
-    the split alone.
+    A padded partial last block is a block like any other; a byte count affects only the split.
     """
     cases = 0
     for blocks in range(1, MAX_SEGMENT_BLOCKS + 1):
@@ -217,7 +216,7 @@ def _combine(split: Split, fault: int) -> Evidence:
 
 
 def _ladder(max_blocks: int, fault: int) -> Evidence:
-    """Every power of a plan is the power that it says; the fault is added to what it says."""
+    """Every power in a plan is the claimed one; the fault is added to the claim."""
     wanted = [*range(1, 4 * max_blocks + 1), *LARGE_EXPONENTS]
     plans: list[Sequence[int]] = [[e] for e in wanted]
     plans += [wanted[i : i + 5] for i in range(len(wanted))]

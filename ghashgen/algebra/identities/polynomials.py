@@ -1,4 +1,4 @@
-"""Polynomials over GF(2) in commuting indeterminates: where Horner's rule is proved.
+"""Polynomials over GF(2) in commuting indeterminates, in which Horner's rule is proved.
 
 GHASH over n blocks is a polynomial in the blocks, the state and H. An identity between such
 polynomials holds in every commutative ring of characteristic 2, hence in GF(2^128), for all values.
@@ -54,7 +54,7 @@ def indeterminate(name: str, exponent: int = 1) -> Polynomial:
 
 
 def total(terms: Iterable[Polynomial]) -> Polynomial:
-    """Return the sum; of nothing, 0."""
+    """Return the sum; 0 if there are no terms."""
     return reduce(add, terms, Polynomial())
 
 
@@ -66,7 +66,7 @@ def horner(state: Polynomial, blocks: Iterable[Polynomial], H: Polynomial) -> Po
 def require_identical(got: Polynomial, expected: Polynomial, what: str) -> None:
     """Compare two polynomials.
 
-    Raises IdentityFailure quoting the monomials on one side only.
+    Raises IdentityFailure with the monomials on one side only.
     """
     if got != expected:
         mine = Polynomial(got.monomials - expected.monomials)

@@ -1,8 +1,8 @@
-"""The claim of every scheme in the registry: products, reductions, and groups of blocks.
+"""The claims of every scheme in the registry: products, reductions, and groups of blocks.
 
-In what follows A and H are variables of 128 bits, the registers of two elements; the schemes run
-on them as they run when they are emitted. A fault goes into the constants that the scheme asks for;
-for a scheme that needs none, into the tail of the specification's P.
+A and H are variables of 128 bits, the registers of two elements. The schemes run on them exactly as
+they are emitted. A fault goes into the constants that the scheme asks for; if it asks for none,
+into the tail of the specification's P.
 """
 
 from functools import partial
@@ -26,7 +26,7 @@ CONSTANTS = "every constant that the scheme asks for; without one, the tail of P
 
 
 def _product(scheme: Multiply, order: Order, fault: int) -> Evidence:
-    """(lo, hi), read as a polynomial, is A·H plus the key term; WIDE, it is exactly A * B."""
+    """(lo, hi), read as a polynomial, is A·H plus the key term; if WIDE, it is exactly A * B."""
     ops = PlantedOps(fault)
     A, H = variable("A"), variable("H")
     B = twist(ops, H, order)
@@ -45,7 +45,7 @@ def _product(scheme: Multiply, order: Order, fault: int) -> Evidence:
 
 
 def _reduction(scheme: Reduce, order: Order, fault: int) -> Evidence:
-    """RES ≡ (lo, hi): linear, so known from its value on every bit of lo and of hi."""
+    """RES ≡ (lo, hi): both are linear, so comparing every bit of lo and hi is enough."""
     ops = PlantedOps(fault)
     result = scheme.apply(ops, variable("lo"), variable("hi"), order)
     bits = scheme.shape.bits
@@ -60,10 +60,10 @@ def _reduction(scheme: Reduce, order: Order, fault: int) -> Evidence:
 def _group(
     multiply_scheme: Multiply, reduce: Reduce, order: Order, max_blocks: int, fault: int
 ) -> Evidence:
-    """Σ A_j·H_j for n = 1 … max_blocks, the sum growing by one product and finished at each n.
+    """Σ A_j·H_j for n = 1 … max_blocks; the sum grows by one product and is finished at each n.
 
-    Power j has variables of its own, A_j and H_j: what holds for any H_j holds for H_j = H^j. The
-    products are summed by xor, so the order in which `aggregate.group` takes them is the same sum.
+    Power j has its own variables A_j and H_j: what holds for any H_j holds for H_j = H^j. The
+    products are summed by xor, so the order in `aggregate.group` gives the same sum.
     """
     ops = PlantedOps(fault)
     acc: dict[str, Form] = {}

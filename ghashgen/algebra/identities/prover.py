@@ -1,4 +1,4 @@
-"""The list of theorems, and proving it, on several processes."""
+"""Lists the theorems, and proves them in several processes."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ WORKERS = 2
 
 
 def theorems(max_blocks: int = MAX_BLOCKS) -> tuple[Theorem, ...]:
-    """Return every theorem, in the order to list them; names are unique.
+    """Return every theorem in listing order; names are unique.
 
-    Those about groups of blocks cover 1 … `max_blocks` blocks.
+    Theorems about groups of blocks cover 1 … `max_blocks` blocks.
     """
     return (
         *bridges.theorems(),
@@ -32,7 +32,7 @@ def theorems(max_blocks: int = MAX_BLOCKS) -> tuple[Theorem, ...]:
 def selected(pattern: str | None, max_blocks: int = MAX_BLOCKS) -> tuple[Theorem, ...]:
     """Return the theorems whose name matches a shell pattern or begins with it; None gives all.
 
-    Raises GhashgenError if none does.
+    Raises GhashgenError if there are none.
     """
     every = theorems(max_blocks)
     if pattern is None:
@@ -47,9 +47,9 @@ def selected(pattern: str | None, max_blocks: int = MAX_BLOCKS) -> tuple[Theorem
 
 
 def prove(theorem: Theorem) -> Proof:
-    """Prove one theorem; a claim that fails gives a Proof that says why.
+    """Prove one theorem; a Proof of a failed claim says why it failed.
 
-    So does a scheme that raises, be it DegreeError or a slip of its author's: it is not proved.
+    A scheme that raises, by DegreeError or an error of its author, is not proved either.
     """
     start = time.perf_counter()
     try:
@@ -68,7 +68,7 @@ def _by_name(max_blocks: int) -> dict[str, Theorem]:
 
 
 def _prove_named(max_blocks: int, name: str) -> Proof:
-    """Prove in a worker process, which makes the list anew: theorems hold functions."""
+    """Prove in a worker process, which rebuilds the list because theorems hold functions."""
     return prove(_by_name(max_blocks)[name])
 
 
@@ -78,10 +78,10 @@ def prove_all(
     workers: int = WORKERS,
     max_blocks: int = MAX_BLOCKS,
 ) -> list[Proof]:
-    """Prove the theorems that `pattern` selects, and return the proofs in the theorems' order.
+    """Prove the theorems that `pattern` selects, and return the proofs in their order.
 
-    `progress` is called with each proof, in that order. With more than one worker, each is a
-    process of its own that imports ghashgen afresh; with one, all is done in this process.
+    `progress` is called with each proof, in that order. With several workers, each is a new process
+    that imports ghashgen; with one, everything runs in this process.
 
     Raises GhashgenError if no theorem is selected.
     """
@@ -98,7 +98,7 @@ def _proofs(chosen: tuple[Theorem, ...], workers: int, max_blocks: int) -> Itera
     if workers <= 1:
         yield from map(prove, chosen)
         return
-    # A spawned process starts clean: forking one that has threads may leave a lock held.
+    # A spawned process starts clean; a fork of a process with threads may inherit a held lock.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         names = [theorem.name for theorem in chosen]
         yield from pool.map(partial(_prove_named, max_blocks), names)

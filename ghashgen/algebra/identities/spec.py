@@ -1,11 +1,11 @@
-"""The specification's side: what `field` says of registers, as exact forms.
+"""The specification's side of a theorem: `field`'s functions on registers, as exact forms.
 
-A map that is linear is known from its values on the basis x^0 … x^127, one that is bilinear from
-its values on the 128 × 128 pairs of the basis. So `algebra.field.gf128` is called on basis elements
-alone, and the forms made of the answers hold for every input.
+A linear map is determined by its values on the basis x^0 … x^127, a bilinear one by its values on
+the 128 × 128 pairs of the basis. So `algebra.field.gf128` is called only on basis elements, and the
+resulting forms hold for every input.
 
-A register of w bits stands for a polynomial: in natural order bit k for x^k, in reflected order
-bit k for x^(w-1-k).
+A register of w bits stands for a polynomial: in natural order bit k is the coefficient of x^k, in
+reflected order that of x^(w-1-k).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,14 +18,14 @@ from ghashgen.algebra.ops.symbolic import SymbolicOps
 from ghashgen.algebra.schemes.core import Shape
 
 LIMIT = 1 << 64
-"""Faults are below this: they fit a 64-bit digit."""
+"""Faults are below this, so that they fit a 64-bit digit."""
 
 
 class PlantedOps(SymbolicOps):
     """Symbolic operations with a fault in every constant that a scheme asks for.
 
-    The fault goes into both halves, as a constant may be used by either alone. A scheme that asks
-    for no constant leaves its fault to the specification: `unplanted`, for P.
+    The fault goes into both halves, because a constant may be used by either half alone. If a
+    scheme asks for no constant, `unplanted` leaves the fault to the specification, for P.
     """
 
     def __init__(self, fault: int) -> None:
@@ -81,12 +81,12 @@ def moves(images: Sequence[int]) -> Moves:
 
 
 def exponent(k: int, width: int, order: Order) -> int:
-    """Return the exponent of x that bit k of a register of `width` bits stands for."""
+    """Return the exponent of x whose coefficient is bit k of a register of `width` bits."""
     return k if order is Order.NATURAL else width - 1 - k
 
 
 def element_map(of: Callable[[int], int], order: Order) -> list[int]:
-    """Return a linear map of elements as one of 128-bit registers: the image of each bit."""
+    """Return a linear map of elements as a map of 128-bit registers: the image of each bit."""
     return [register_from_element(of(1 << exponent_of_bit(k, order)), order) for k in range(128)]
 
 
@@ -102,7 +102,7 @@ def residues(width: int, order: Order, fault: int = 0) -> tuple[int, ...]:
 
 
 def joined(lo: Form, hi: Form, shape: Shape) -> Form:
-    """Return the register of `shape.bits` bits that (lo, hi) stand for."""
+    """Return the register of `shape.bits` bits that (lo, hi) represent."""
     bits = shape.bits
     return lo.resize(bits) ^ hi.resize(bits).shift(bits - 128)
 
@@ -114,7 +114,7 @@ def reduced(register: Form, order: Order, fault: int = 0) -> Form:
 
 @cache
 def _tensor(order: Order, factor: int, fault: int) -> int:
-    # x^u·x^v = x^(u+v) in GF(2)[x]; the real P is left to gf128.
+    # x^u·x^v = x^(u+v) in GF(2)[x]; the real P is left to gf128
     powers = [gf2.mod(1 << e, gf128.P ^ fault) for e in range(2 * 128 - 1)] if fault else []
 
     def product(u: int, v: int) -> int:

@@ -1,7 +1,7 @@
-"""The algorithms of papers/intel-2023 as the paper prints them, Tables 5, 6, 8, 9 and 10.
+"""The algorithms that papers/intel-2023 prints, Tables 5, 6, 8, 9 and 10.
 
-They are written here in the paper's digits, apart from `schemes`: X[i] is 64-bit digit i, and
-A'·B' of reflected registers, B' not twisted, stands for A·B·x (the paper's C << 1).
+They use the paper's digits, independently of `schemes`: X[i] is 64-bit digit i. A'·B' of reflected
+registers, with B' not twisted, is A·B·x (the paper's C << 1).
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The operations that a multiply scheme may use, and three things that they can mean.
+"""The operations that a multiply scheme may use, and their three interpreters.
 
 A scheme is written once, as a function over the `Ops` protocol (`protocol`). `integers` runs it on
 128-bit integers, `symbolic` runs it on exact quadratic forms over GF(2) (`forms`), and the IR

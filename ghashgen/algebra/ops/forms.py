@@ -1,19 +1,19 @@
 """Exact polynomials of degree <= 2 over GF(2), packed: one for every bit of a register.
 
-A `Form` of width n stands for n polynomials in the bits of named 128-bit variables. Because
-x·x = x over GF(2), a polynomial is a set of monomials 1, u, u·v (u < v), and addition is the
-symmetric difference of sets, so two forms are equal for every input exactly when their sets are
-equal. Sets are kept as Python integers, all n of them side by side in one integer per variable
-(or pair of variables), so that adding two registers is one big-integer XOR:
+A `Form` of width n is n polynomials in the bits of named 128-bit variables. Because x·x = x over
+GF(2), a polynomial is a set of monomials 1, u, u·v (u < v), and addition is the symmetric
+difference of sets. So two forms are equal for every input exactly if their sets are equal. The n
+sets are packed side by side in one Python integer for each variable (or pair of variables), so that
+adding two registers is one big-integer XOR:
 
     linear[g]        bit k·128 + u             <-> bit k contains g_u
     quadratic[g, h]  bit k·128² + u·128 + v    <-> bit k contains g_u·h_v   (g < h, or g = h, u < v)
 
-The product of two linear forms is exact; a product that would reach degree 3 is refused.
+The product of two linear forms is exact; a product of degree 3 or more is refused.
 
-A quadratic part is an integer of up to 2^22 bits, and a kernel repeats the same few on every block:
-A_1·B_8, A_2·B_7, … differ in names alone. Equal integers are therefore kept once (`_shared`), and
-each operation on a pair of them is done once (`_once`).
+A quadratic part is an integer of up to 2^22 bits, and a kernel repeats the same few in every block:
+A_1·B_8, A_2·B_7, … differ only in names. So equal integers are kept once (`_shared`), and each
+operation on a pair of them is done once (`_once`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,17 +31,17 @@ Quadratic = Mapping[tuple[str, str], int]
 
 
 class DegreeError(ValueError):
-    """A product of degree above 2 was asked for: these forms cannot hold it."""
+    """A product would have degree above 2, which these forms cannot hold."""
 
 
 Moves = tuple[tuple[int, int], ...]
 """A linear map of bits: the sum, over pairs (shift, keep), of (value << shift) & keep."""
 
 LARGE = 1 << 16
-"""From this many bits on, an integer is worth sharing."""
+"""Integers with at least this many bits are shared."""
 
 BUDGET = 1 << 30
-"""Bits of shared integers to hold before starting anew: 128 MiB."""
+"""Shared integers to hold, in bits, before starting afresh: 128 MiB."""
 
 
 class _Shared:
@@ -49,19 +49,19 @@ class _Shared:
 
     def __init__(self) -> None:
         self.by_value: dict[int, int] = {}
-        # The operands stand in the value, so that no identity in a key is ever used again.
+        # Values hold the operands, so that no identity in a key is reused.
         self.results: dict[tuple[object, ...], tuple[int, int, int]] = {}
         self.held = 0
 
     def keep(self, value: int) -> int:
-        """Return the one object that stands for this value."""
+        """Return the shared object with this value."""
         known = self.by_value.setdefault(value, value)
         if known is value:
             self.held += value.bit_length()
         return known
 
     def once(self, key: tuple[object, ...], a: int, b: int, compute: Callable[[], int]) -> int:
-        """Return the result of an operation on these two objects, computing it the first time."""
+        """Return the result of an operation on these two objects, computed only the first time."""
         hit = self.results.get(key)
         if hit is not None:
             return hit[2]
@@ -172,7 +172,8 @@ class Form:
         return self.moves(((shift, keep),), width)
 
     def moves(self, moves: Moves, width: int) -> "Form":
-        """Return the sum over (shift, keep) of the bits moved up by `shift` that `keep` selects.
+        """Return the sum, over (shift, keep), of the bits moved up by `shift` and selected by
+        `keep`.
 
         Every linear map of bits is such a sum; `keep` must fit in `width`.
         """
@@ -267,7 +268,7 @@ def _rows(linear: int, width: int) -> list[tuple[int, int]]:
 def multiply(a: Form, b: Form) -> Form:
     """Return the carry-less product of two forms of degree <= 1, width a.width + b.width.
 
-    A factor that is constant may meet any form of degree 2.
+    A constant factor allows any degree of the other.
 
     Raises:
         DegreeError: the product has degree above 2.
@@ -308,7 +309,7 @@ def _cross(
 def _cross_product(first: tuple[int, int], second: tuple[int, int]) -> int:
     first_rows, second_rows = _rows(*first), _rows(*second)
     total = 0
-    # One big shift per monomial of one side: walk the side that has fewer.
+    # One big shift for each monomial of one side: iterate over the side with fewer.
     if len(first_rows) <= len(second_rows):
         spread = _spread(*second, QUAD_BITS, 1)
         for i, u in first_rows:

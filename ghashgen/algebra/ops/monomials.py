@@ -1,4 +1,4 @@
-"""Forms read one by one, for reports and tests: monomials of a bit, and the value at a point."""
+"""Reads forms bit by bit, for reports and tests: a bit's monomials, and the value at a point."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from ghashgen.algebra.ops.forms import QUAD_BITS, VAR_BITS, Form, set_bits
 ROW = (1 << VAR_BITS) - 1
 
 Monomial = tuple[tuple[str, int], ...]
-"""The bits that are multiplied, each a variable and its bit: () is 1."""
+"""The bits that are multiplied, each as (variable, bit number); () is 1."""
 
 
 def monomials_of(form: Form, k: int) -> frozenset[Monomial]:
@@ -24,7 +24,7 @@ def monomials_of(form: Form, k: int) -> frozenset[Monomial]:
 
 
 def evaluate(form: Form, values: Mapping[str, int]) -> int:
-    """Return the value at a point: each variable's 128-bit integer by name."""
+    """Return the value at a point, given each variable's 128-bit integer by name."""
     out = 0
     for k in range(form.width):
         bit = form.constant >> k & 1

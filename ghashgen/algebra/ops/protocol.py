@@ -21,7 +21,7 @@ class Ops(Protocol[V]):
     """Operations on 128-bit values of type V; `note` is the algebra, kept as the line's comment."""
 
     def about(self, subject: str) -> None:
-        """Name what the following operations work on, for their comments; changes no value."""
+        """Name the subject of the following operations, for their comments; changes no value."""
         ...
 
     def const(self, value: int, name: str) -> V:

@@ -1,7 +1,7 @@
-"""Multiply and reduction schemes, one a file, and what combines them.
+"""Multiply and reduction schemes, one in each file, and what combines them.
 
-`multiply/` and `reduce/` hold one scheme a file, each exporting `SCHEME`; a new file there is a new
-scheme, found by `registry`. `core` has their types, `fold` and `twist` the two linear maps that
-they share, `aggregate` the n-way Horner group, `segments` the contiguous split for threads.
-Everything here is a function over the `Ops` protocol.
+`multiply/` and `reduce/` hold one scheme in each file, which exports `SCHEME`; `registry` finds new
+files by itself. `core` has the types, `fold` and `twist` the two linear maps that schemes share,
+`aggregate` the n-way Horner group, `segments` the split among threads. Everything here is a
+function over the `Ops` protocol.
 """

@@ -4,7 +4,7 @@ Unrolling X_i = (X_{i-1} + C_i)·H over n blocks gives
 
     X_n = (X_0 + C_1)·H^n + C_2·H^(n-1) + … + C_n·H        (papers/intel-2023, section 3)
 
-whose products are summed before they are recombined and reduced. Table entry i belongs to H^i.
+The products are summed, then recombined and reduced once. Table entry i belongs to H^i.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,14 +15,18 @@ from ghashgen.algebra.ops.protocol import Ops, V
 from ghashgen.algebra.schemes.core import Multiply, Reduce, Shape
 
 MAX_BLOCKS = 48
-"""Largest group: beyond it no shipped library goes, and the table outgrows 2 KiB."""
+"""Largest group in blocks. No shipped library uses more, and the table would exceed 2 KiB."""
 
 
 def accumulate(
     ops: Ops[V], multiply: Multiply, order: Order, acc: Mapping[str, V], A: V, entries: Sequence[V]
 ) -> dict[str, V]:
-    """Add one block's products to the accumulators; `acc` is empty for the first block."""
-    return _add(ops, acc, multiply.products(ops, A, entries, order))
+    """Add one block's products to the accumulators; `acc` is empty for the first block.
+
+    The products come from `prepared`, as in a group, so that what is proved is what is emitted.
+    """
+    operands = multiply.prepared(ops, A, entries, order)
+    return _add(ops, acc, multiply.contributions(ops, operands, entries, order))
 
 
 def _add(ops: Ops[V], acc: Mapping[str, V], products: Sequence[tuple[str, V]]) -> dict[str, V]:
@@ -41,13 +45,14 @@ def finish(
     acc: Mapping[str, V],
     R: V | None,
 ) -> V:
-    """Recombine and reduce a group's accumulators; `R` is R_n where the scheme has a key term."""
+    """Recombine and reduce a group's accumulators; `R` is R_n if the scheme has a key term."""
     lo, hi = multiply.recombine(ops, acc, order)
     if R is None:
         return reduce.apply(ops, lo, hi, order)
     if reduce.shape is not Shape.FOLDED:
         return ops.xor(reduce.apply(ops, lo, hi, order), R, "minus the key terms")
-    # A folded product reduces to fold(far) + near: R joins `near`, off the way of the fold.
+    # A folded product reduces to fold(far) + near. Adding R to `near` keeps it off the fold's
+    # critical path.
     if order is Order.REFLECTED:
         hi = ops.xor(hi, R, "HI minus the key terms")
     else:
@@ -56,7 +61,7 @@ def finish(
 
 
 def sequence(n: int) -> list[int]:
-    """Return the blocks of a group, from 1 to n, in the order in which they are multiplied."""
+    """Return the blocks 1 to n of a group in the order in which they are multiplied."""
     return [*range(3, n + 1), *range(min(n, 2), 0, -1)]
 
 
@@ -73,17 +78,17 @@ def group(
 ) -> V:
     """Return X_n for n = len(blocks), loading each block when it is needed.
 
-    `power(i)` gives the table entries of H^i, and R_i last where the scheme has a key term that the
-    result is to lose here. The block that meets the state comes last, so that a group's other
-    products do not wait for the reduction of the group before it; and each block's products are
-    added one block late, when they are ready.
+    `power(i)` gives the table entries of H^i, with R_i last if the scheme has a key term that must
+    be removed here. The block that is added to the state comes last, so that the other products do
+    not wait for the previous group's reduction. Each block's products are added one block late,
+    when they are ready.
 
-    On SIMD registers of L lanes a "block" is a register, its "power" the L powers of its lanes, and
-    what returns is one partial result a lane.
+    On SIMD registers of L lanes a "block" is a register, its "power" is the L powers of its lanes,
+    and the result is one partial result in each lane.
 
-    `ready` has the operands (`Multiply.prepared`) of blocks that the group before has prepared; not
-    of block 1, which waits for the state. `meanwhile` is called between the last product and the
-    reduction, which has nothing else to overlap with: there the next group is prepared.
+    `ready` has operands (`Multiply.prepared`) that the previous group has prepared; never of block
+    1, which waits for the state. `meanwhile` is called between the last product and the reduction.
+    The next group is prepared there, because nothing else overlaps with the reduction.
     """
     n = len(blocks)
     width = len(multiply.entries)

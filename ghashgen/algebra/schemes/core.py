@@ -1,4 +1,4 @@
-"""The types of a multiply scheme and of a reduction, and the shape of what passes between them.
+"""The types of multiply schemes and reductions, and the shape of products between them.
 
 A is the data operand (state + block), B the key operand in register form: twist(H^i), see
 `algebra.field.bitorder`. Halves: A = A1·x^64 + A0.
@@ -14,7 +14,7 @@ from ghashgen.algebra.ops.protocol import Ops, V
 
 
 class Shape(enum.StrEnum):
-    """What the two accumulators (lo, hi) of a finished product stand for."""
+    """What the two accumulators (lo, hi) of a finished product represent."""
 
     WIDE = "wide"
     """lo + hi·x^128: the full 256-bit carry-less product."""
@@ -23,7 +23,7 @@ class Shape(enum.StrEnum):
 
     @property
     def bits(self) -> int:
-        """Width of the register value that (lo, hi) stand for."""
+        """Width of the register value that (lo, hi) represent."""
         return 256 if self is Shape.WIDE else 192
 
 
@@ -46,7 +46,7 @@ class ProductsFn(Protocol):
 
 
 class PrepareFn(Protocol):
-    """What a block's products multiply, as far as it depends on the block and on the key."""
+    """Prepare the operands of a block's products from the block and the key."""
 
     def __call__(self, ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
         """Return the operands, A among them."""
@@ -54,7 +54,7 @@ class PrepareFn(Protocol):
 
 
 class ContributionsFn(Protocol):
-    """Multiply what was prepared."""
+    """Multiply prepared operands."""
 
     def __call__(
         self, ops: Ops[V], operands: Sequence[V], entries: Sequence[V], order: Order
@@ -89,11 +89,11 @@ class ReduceFn(Protocol):
 
 @dataclass(frozen=True)
 class Budget:
-    """Operations that a scheme may use: `block` for every block, `group` once a group.
+    """Operations that a scheme may use: `block` for every block, `group` once in a group.
 
-    Keys: clmul, xor, shuffle (byte and half moves), shift (bit shifts). The xors that add a
-    contribution to an accumulator are not in it: n blocks need one per contribution, less one per
-    accumulator.
+    Keys: clmul, xor, shuffle (byte and half moves), shift (bit shifts). Xors that add a
+    contribution to an accumulator are excluded: n blocks need one for each contribution, less one
+    for each accumulator.
     """
 
     block: Mapping[str, int] = field(default_factory=dict)
@@ -117,21 +117,23 @@ class Multiply:
     recombine: RecombineFn
     budget: Budget
     key_term: KeyTermFn | None = None
-    """If present, the table of power i ends in R_i, the reduced sum of the terms of powers 1..i."""
+    """If present, the table of power i ends with R_i, the reduced sum of the terms of powers
+    1..i.
+    """
     operands: tuple[str, ...] = ("A",)
     """Names of what `prepare` returns."""
     prepare: PrepareFn | None = None
-    """Where present, `products` is `multiply` of this; else a block is its own operand."""
+    """If present, `products` is `multiply` of its result; otherwise a block is its own operand."""
     multiply: ContributionsFn | None = None
 
     def prepared(self, ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[V]:
-        """Return the operands of a block's products, which another group may make ahead of use."""
+        """Return the operands of a block's products; the previous group may compute them ahead."""
         return (A,) if self.prepare is None else self.prepare(ops, A, entries, order)
 
     def contributions(
         self, ops: Ops[V], operands: Sequence[V], entries: Sequence[V], order: Order
     ) -> Sequence[tuple[str, V]]:
-        """Return `products` of the block whose operands these are."""
+        """Return `products` of the block with these operands."""
         if self.multiply is None:
             return self.products(ops, operands[0], entries, order)
         return self.multiply(ops, operands, entries, order)

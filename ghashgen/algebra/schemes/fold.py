@@ -9,7 +9,7 @@ upper half because Q' = bitreflect64(Q >> 1) leaves out the term 1 of Q:
 
     fold(v) = v0·Q' + v0·x^64 + v1 = v0·Q' + swap64(v)      (papers/intel-2023, Tables 9 and 10)
 
-The same map makes K out of B, and finishes a product: see `multiply.k` and `reduce.clmul1`.
+The same map makes K from B, and finishes a product: see `multiply.k` and `reduce.clmul1`.
 """
 
 from ghashgen.algebra.field.bitorder import Order
@@ -22,7 +22,7 @@ Q_NATURAL = 0x87
 """Q = x^128 mod P."""
 
 FOLD_CONSTANT = {
-    # Q' in the high half; the low 1 makes the same 16 bytes serve `twist`, as x^128 reflected.
+    # Q' is the high half. The low 1 lets the same 16 bytes serve `twist`, as x^128 reflected.
     Order.REFLECTED: Q_REFLECTED << 64 | 1,
     Order.NATURAL: Q_NATURAL,
 }
@@ -39,7 +39,7 @@ def fold(ops: Ops[V], v: V, order: Order, what: str = "v") -> V:
 def fold_onto(ops: Ops[V], v: V, near: V, order: Order, what: str, onto: str) -> V:
     """Return fold(v) + near.
 
-    What does not wait for the product is added first, so that one addition follows it.
+    The parts that do not depend on the product are added first, so only one addition follows it.
     """
     product, moved = _parts(ops, v, order, what)
     rest = ops.xor(moved, near, f"+ {onto}")

@@ -1,6 +1,4 @@
-"""Finds the schemes: every module of `algebra.schemes.multiply` and `algebra.schemes.reduce`
-exports one SCHEME.
-"""
+"""Finds the schemes: every module of `algebra.schemes.multiply` and `reduce` exports one SCHEME."""
 
 import importlib
 import pkgutil
@@ -16,7 +14,7 @@ from ghashgen.algebra.schemes.core import Multiply, Reduce
 
 @cache
 def _found(package: str, path: tuple[str, ...]) -> Mapping[str, Any]:
-    """Import the modules of a package, by the folders that it has now."""
+    """Import the modules that a package's folders have now."""
     names = sorted(info.name for info in pkgutil.iter_modules(path))
     modules = [importlib.import_module(f"{package}.{name}") for name in names]
     return MappingProxyType({module.SCHEME.name: module.SCHEME for module in modules})

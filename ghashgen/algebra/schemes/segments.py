@@ -1,16 +1,16 @@
-"""Splitting one GHASH among workers, and putting the partial hashes together again.
+"""Splits one GHASH among workers, and combines the partial hashes.
 
-GHASH is one polynomial in H: M_1·H^b + M_2·H^(b-1) + … + M_b·H. Any set of its terms may be summed
-apart and moved into place by a power of H, so for segments s with partial hashes t_s
+GHASH is one polynomial in H: M_1·H^b + M_2·H^(b-1) + … + M_b·H. Any set of its terms can be summed
+separately and moved into place by a power of H. So for segments s with partial hashes t_s
 
     GHASH(state, M) = state·H^b + Σ t_s·H^(blocks after the last block of s)
 
-Two splits, with one interface. `split` is contiguous (papers/kryptus-parallel-ghash-contiguous,
-section 3.1): t_s is the GHASH of a piece of the message. `interleave` deals the blocks out in turn,
-as the even and odd blocks of McGrew and Viega (the same paper, section 2): t_s is a Horner sum with
-steps of H^workers, closed with H, so that the factor outside is the same.
+Two splits share one interface. `split` is contiguous (papers/kryptus-parallel-ghash-contiguous,
+section 3.1): t_s is the GHASH of a piece of the message. `interleave` deals out the blocks in turn,
+like the even and odd blocks of McGrew and Viega (the same paper, section 2): t_s is a Horner sum
+with steps of H^workers, closed with H, so that the outer factor is the same.
 
-Nothing here knows the field: `mul` and `xor` are handed in.
+Nothing here knows the field: `mul` and `xor` are parameters.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ class Segment:
     start: int
     """Offset of the first block in the message, in bytes; a multiple of 16."""
     length: int
-    """Bytes of message in the segment's blocks, padding not counted."""
+    """Bytes of message in the segment's blocks, without padding."""
     stride: int = 1
-    """Blocks from one block of the segment to its next: 1 if it is contiguous."""
+    """Distance in blocks from one block of the segment to the next; 1 if contiguous."""
 
     @property
     def blocks(self) -> int:
@@ -50,10 +50,10 @@ class Segment:
 def split(total_bytes: int, workers: int) -> tuple[Segment, ...]:
     """Divide a message into contiguous segments, one for each worker (section 3.1).
 
-    The blocks are dealt out evenly, those left over go one each to the first workers (never to the
-    last), and a partial block is the last worker's. With fewer blocks than workers the procedure
-    would take that partial block from a worker that has none: then only so many workers get a
-    segment, one block each, and the partial block is the last of those. No bytes give no segments.
+    Blocks are dealt out evenly; the first workers (never the last) get one more each if some are
+    left over. A partial block goes to the last worker. With fewer blocks than workers, only as many
+    workers get a segment, of one block each; the partial block is the last of these. No bytes give
+    no segments.
 
     Raises ValueError if total_bytes < 0 or workers < 1.
     """
@@ -71,7 +71,7 @@ def split(total_bytes: int, workers: int) -> tuple[Segment, ...]:
 def interleave(total_bytes: int, workers: int) -> tuple[Segment, ...]:
     """Deal the blocks out in turn: worker j gets the blocks j, j + workers, j + 2·workers, …
 
-    With fewer blocks than workers only so many workers get a segment.
+    With fewer blocks than workers, only as many workers get a segment.
 
     Raises ValueError if total_bytes < 0 or workers < 1.
     """
@@ -94,9 +94,9 @@ def _blocks(total_bytes: int, workers: int) -> int:
 
 
 def blocks_after(segments: Sequence[Segment]) -> tuple[int, ...]:
-    """Return, for each segment, the number of blocks of the message after its last block.
+    """Return, for each segment, the number of the message's blocks after its last block.
 
-    It is the exponent of H that its partial hash is multiplied by.
+    This is the exponent of H that its partial hash is multiplied by.
     """
     total = sum(segment.blocks for segment in segments)
     return tuple(total - 1 - segment.indices[-1] for segment in segments)
@@ -112,7 +112,7 @@ class Product:
 
 
 def ladder(largest: int) -> tuple[Product, ...]:
-    """Return the squarings that give H^2, H^4, H^8, … up to the last H^(2^i) with 2^i <= largest.
+    """Return the squarings for H^2, H^4, H^8, … up to the last H^(2^i) with 2^i <= largest.
 
     The paper keeps 32 of these powers, from H to H^(2^31) (section 3.2).
     """
@@ -120,10 +120,10 @@ def ladder(largest: int) -> tuple[Product, ...]:
 
 
 def plan(exponents: Iterable[int]) -> tuple[Product, ...]:
-    """Return the multiplications that give H^e for every e in `exponents`, in an order to do them.
+    """Return the multiplications, in order, that give H^e for every e in `exponents`.
 
     Exponents are taken in increasing order: H^e = H^(e-last)·H^last (section 3.2), where H^(e-last)
-    is multiplied together from the ladder. No power is computed twice; H^0 and H cost nothing.
+    is a product of ladder powers. No power is computed twice; H^0 and H cost nothing.
 
     Raises ValueError if an exponent is negative.
     """
@@ -150,7 +150,9 @@ def plan(exponents: Iterable[int]) -> tuple[Product, ...]:
 
 
 def powers(mul: Binary[T], H: T, products: Sequence[Product]) -> dict[int, T]:
-    """Carry out a plan: return H^e by exponent, from 1; H^0 is left out, it multiplies nothing."""
+    """Carry out a plan: return H^e by exponent, from 1. H^0 is left out because it multiplies
+    nothing.
+    """
     out = {1: H}
     for product in products:
         out[product.exponent] = mul(out[product.left], out[product.right])
@@ -186,9 +188,9 @@ def combine(
     partials: Sequence[T],
     power: Mapping[int, T],
 ) -> T:
-    """Return state·H^b + Σ t_s·H^(blocks after s), b the number of blocks in all segments.
+    """Return state·H^b + Σ t_s·H^(blocks after s), where b is the number of blocks in all segments.
 
-    `power` holds what `exponents` lists. Raises ValueError unless there is one partial a segment.
+    `power` holds what `exponents` lists. Raises ValueError unless each segment has one partial.
     """
 
     def moved(value: T, exponent: int) -> T:

@@ -1,9 +1,10 @@
 """B = twist(H): the key operand that a carry-less product of registers needs.
 
 Reflected order: the product of two reflected registers reads as A·B·x, so the key operand carries
-x^-1, "H<<1 mod P" in papers/intel-2010: in register form a left shift by one bit, where the bit
+x^-1. This is "H<<1 mod P" in papers/intel-2010: in register form a left shift by one bit. The bit
 shifted out is x^-1 = x^127 + x^6 + x + 1, whose register form is Q' in the high half and a 1.
-Natural order: the product reads as A·B, nothing to do.
+
+Natural order: the product reads as A·B, so the twist does nothing.
 """
 
 from ghashgen.algebra.field.bitorder import Order

@@ -1,7 +1,7 @@
 """AArch64 as one value, `ARCH`: registers, convention, formats, features, frame and decoder.
 
-Instruction sets are in `sets/`, syntaxes in `syntax/`. The ports of no core are known here, so that
-nothing is scheduled for one and no bound is stated.
+Instruction sets are in `sets/`, syntaxes in `syntax/`. There are no port tables, so nothing is
+scheduled for a core and no bound is stated.
 """
 
 from ghashgen.arch.aarch64.abi import ABIS
@@ -32,4 +32,3 @@ ARCH = Arch(
     entry_align=16,
     address=address,
 )
-"""The architecture."""

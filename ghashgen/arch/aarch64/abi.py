@@ -1,7 +1,7 @@
 """The calling convention of AArch64.
 
-Apple's and Microsoft's differ in nothing that a leaf function with integer and pointer parameters
-meets: x18, which belongs to the platform there, is left alone everywhere.
+Apple's and Microsoft's do not differ for a leaf function with integer and pointer parameters.
+x18, which is the platform's there, is never used.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ AAPCS64 = Abi(
     # x16 and x17 are free between calls: veneers use them only on the way into a function.
     volatile=tuple(range(18)),
     saved=tuple(range(19, 29)),
-    # Of v8 to v15 the low 64 bits are the caller's; a frame keeps them whole.
+    # The caller owns the low 64 bits of v8 to v15; a frame saves whole registers.
     saved_vectors=tuple(range(8, 16)),
     stack_params_at=0,
     format="elf64",

@@ -1,8 +1,8 @@
-"""Addresses that an instruction can say, and the operations that compute the others.
+"""The addresses that an instruction can express, and operations that compute all others.
 
-A load or store takes base + an offset that is a multiple of its size, up to 4095 of them, base +
-an offset from -256 to 255, or base + index (Arm ARM, DDI 0487, C1.3.3). A constant of the file
-stands within 4 GiB: ADRP gives its page, and the offset in the page stands in the load.
+A load or store takes a base plus an offset that is a multiple of its size, up to 4095 of them; a
+base plus an offset from -256 to 255; or a base plus an index (Arm ARM, DDI 0487, C1.3.3). A
+constant of the file is within 4 GiB: ADRP computes its page, and the load has the offset in it.
 """
 
 from dataclasses import replace
@@ -12,15 +12,16 @@ from ghashgen.arch.rows import MEMORY_BYTES
 from ghashgen.ir.program import Mem, Op, Reg
 
 _LARGEST = 4095
-"""Of an immediate of 12 bits."""
+"""Largest 12-bit immediate."""
 _UNSCALED = range(-256, 256)
 
 
 def address(memory: Mem, kind: str, new: NewRegister) -> tuple[tuple[Op, ...], Mem]:
-    """Return the operations that compute what the address cannot say, and the address left.
+    """Return the operations that compute what the address cannot express, and the remaining
+    address.
 
     Raises:
-        ValueError: an address that no kernel has: an index times something, no base.
+        ValueError: no kernel has such an address: a scaled index, or no base.
     """
     if memory.symbol is not None:
         page = new()
@@ -49,7 +50,9 @@ def _says(kind: str, disp: int) -> bool:
 
 
 def _moved(base: Reg, disp: int, new: NewRegister) -> tuple[tuple[Op, ...], Reg]:
-    """Return the operations that add a displacement to a register, and where the sum is."""
+    """Return the operations that add a displacement to a register, and the register with the
+    sum.
+    """
     code, left = ("sub.imm", -disp) if disp < 0 else ("add.imm", disp)
     ops = []
     while left:

@@ -1,4 +1,4 @@
-"""What assembles the syntax of AArch64: GNU as or Clang."""
+"""The assemblers of AArch64: GNU as and Clang."""
 
 from ghashgen.arch.gnu import clang, gnu, gnu_or_clang
 
@@ -9,4 +9,4 @@ GAS = gnu_or_clang(
     gnu("as for AArch64", "aarch64", {"elf64": ()}),
     clang("clang for AArch64", {"elf64": "aarch64-linux-gnu", "macho64": "arm64-apple-macos"}),
 )
-"""GNU as writes ELF alone, Clang Mach-O too."""
+"""GNU as writes only ELF; Clang also writes Mach-O."""

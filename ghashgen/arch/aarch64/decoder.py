@@ -11,7 +11,7 @@ from ghashgen.arch.decoder import FLAGS, Access, Effect, Ties
 from ghashgen.ir.program import Flow
 
 BYTES = 4
-"""Of every instruction."""
+"""Length of every instruction."""
 _SIZES = {"q": 16, "v": 16, "d": 8, "s": 4, "x": 8, "w": 4}
 """Bytes of a register by the first letter of its name."""
 _OTHER_NAMES = {"fp": "x29", "lr": "x30", "wsp": "sp"}
@@ -22,12 +22,12 @@ _PAIRS = ("ldp", "stp")
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction: capstone's, and what stands around it says."""
+    """One instruction: capstone's, and what its context adds."""
 
     at: int
     native: Any
     constant: bool = False
-    """Whether it reads by an address that ADRP began, which no caller passed."""
+    """Whether its address begins with ADRP, and so is not a caller's."""
 
     def __str__(self) -> str:
         return f"{self.native.mnemonic} {self.native.op_str}".strip()
@@ -39,7 +39,7 @@ _REGISTER, _IMMEDIATE, _MEMORY = 1, 2, 3
 
 @cache
 def _capstone() -> Any:
-    """Return the decoder; the library is large, and most that imports this decodes nothing."""
+    """Return the decoder, imported late because the library is large and mostly not needed."""
     from capstone import CS_ARCH_ARM64, CS_MODE_ARM, Cs
 
     decoder = Cs(CS_ARCH_ARM64, CS_MODE_ARM)
@@ -48,7 +48,7 @@ def _capstone() -> Any:
 
 
 def _whole(name: str) -> str:
-    """Return the whole register that a name is a part of."""
+    """Return the whole register that a name denotes a part of."""
     name = _OTHER_NAMES.get(name, name)
     if name == "sp":
         return name
@@ -62,12 +62,12 @@ def _name(native: Any, register: int) -> str:
 def _known(instruction: Instruction) -> Mnemonic:
     found = MNEMONICS.get(instruction.native.mnemonic)
     if found is None:
-        raise ValueError(f"{instruction}: an instruction that no kernel has")
+        raise ValueError(f"{instruction}: not an instruction of any kernel")
     return found
 
 
 def _registers(instruction: Instruction) -> Iterator[tuple[str, str]]:
-    """Yield (role, name as it is written) of every register operand, the zero register aside."""
+    """Yield (role, written name) of every register operand except the zero register."""
     native = instruction.native
     for role, operand in zip(_known(instruction).roles, native.operands, strict=False):
         if operand.type == _REGISTER and (name := _name(native, operand.reg)) not in _ZERO:
@@ -81,7 +81,7 @@ def _addresses(instruction: Instruction) -> Iterator[Any]:
 
 
 def _immediate(operand: Any) -> int:
-    # Of an immediate nothing but LSL #12 is a shift; where there is none, its value is 0.
+    # An immediate's only shift is LSL #12; without one, its value is 0.
     return int(operand.imm) << int(operand.shift.value)
 
 
@@ -89,14 +89,14 @@ class AArch64Decoder:
     """Reads AArch64, see `arch.decoder.Decoder`; an instruction is an `Instruction`."""
 
     def decode(self, code: bytes) -> Mapping[int, Instruction]:
-        """Return every instruction by offset, padding between functions included.
+        """Return every instruction by offset, including padding between functions.
 
         Raises:
-            ValueError: bytes that are no instruction.
+            ValueError: the bytes contain something else.
         """
         found = {native.address: Instruction(native.address, native) for native in self._all(code)}
         if len(found) * BYTES != len(code):
-            raise ValueError("bytes that are no instruction of AArch64")
+            raise ValueError("bytes that are not an AArch64 instruction")
         targets = {
             self.target(instruction)
             for instruction in found.values()
@@ -110,9 +110,10 @@ class AArch64Decoder:
     def _constants(
         self, found: Mapping[int, Instruction], targets: set[int]
     ) -> dict[int, Instruction]:
-        """Mark what reads by a register that holds a page of the file's own, wherever it came from.
+        """Mark instructions that read through a register with a page of the file, wherever it came
+        from.
 
-        Such a register is forgotten at a label, at what may be a jump, and when it is written.
+        Such a register is forgotten at a label, at a possible jump, and when it is written.
         """
         pages: set[str] = set()
         out = {}
@@ -138,7 +139,7 @@ class AArch64Decoder:
         return BYTES
 
     def offset(self, instruction: Instruction) -> int:
-        """Return where it stands in the code."""
+        """Return its place in the code."""
         return instruction.at
 
     def mnemonic(self, instruction: Instruction) -> str:
@@ -149,7 +150,7 @@ class AArch64Decoder:
         """Return where control may go from here.
 
         Raises:
-            ValueError: an instruction that is not known.
+            ValueError: the instruction is not known.
         """
         _known(instruction)
         name = instruction.native.mnemonic
@@ -162,7 +163,7 @@ class AArch64Decoder:
         return int(instruction.native.operands[-1].imm)
 
     def audit_class(self, instruction: Instruction) -> str:
-        """Return which class it is counted as: what works on general registers alone is other."""
+        """Return its audit class; instructions on only general registers are other."""
         known = _known(instruction)
         if known.audit_class in ("load", "store"):
             return known.audit_class
@@ -173,22 +174,23 @@ class AArch64Decoder:
         return "shuffle" if element else known.audit_class
 
     def reorders(self, instruction: Instruction) -> bool:
-        """Whether it only puts the bytes of a block, or the bits of each, in another order.
+        """Return whether it only reorders the bytes of a block, or the bits of each byte.
 
-        What gets the order that TBL takes belongs to it.
+        Computing the order for TBL counts too.
         """
         return instruction.constant or instruction.native.mnemonic in ("tbl", "rbit", "adrp")
 
     def has_memory(self, instruction: Instruction) -> bool:
-        """Whether an operand is in memory."""
+        """Return whether it has a memory operand."""
         return any(True for _ in _addresses(instruction))
 
     def effect(self, instruction: Instruction) -> Effect:
-        """Return what it reads and writes, sp aside.
+        """Return what it reads and writes, except sp.
 
         Raises:
-            ValueError: an instruction that is not known, a write to a part of a register, an access
-                to the stack whose place is not known.
+            ValueError: the instruction is not known, writes a part of a register, or accesses the
+            stack
+                at an unknown place.
         """
         known, native = _known(instruction), instruction.native
         reads: set[str] = set()
@@ -214,7 +216,7 @@ class AArch64Decoder:
     def _access(self, instruction: Instruction, operand: Any, address: list[str]) -> Access:
         native, on_stack = instruction.native, "sp" in address
         if native.writeback or (on_stack and len(address) > 1):
-            raise ValueError(f"{instruction}: an address that is not followed")
+            raise ValueError(f"{instruction}: this address cannot be followed")
         name = native.mnemonic
         size = 1 if name.endswith("b") else _SIZES[_name(native, native.operands[0].reg)[0]]
         stores = MNEMONICS[name].audit_class == "store"
@@ -239,10 +241,10 @@ class AArch64Decoder:
         return _immediate(operands[-1])
 
     def lowers_stack(self, instruction: Instruction) -> int:
-        """Return the bytes by which sp falls; negative where it rises.
+        """Return by how many bytes it lowers sp; negative if it raises it.
 
         Raises:
-            ValueError: it changes in a way that is not followed.
+            ValueError: sp changes in another way.
         """
         native = instruction.native
         if native.writeback:
@@ -272,10 +274,10 @@ class AArch64Decoder:
         return tuple(sorted(found))
 
     def form(self, instruction: Instruction) -> str:
-        """Return its mnemonic: no table of a core asks for more.
+        """Return its mnemonic; no port table needs more.
 
         Raises:
-            ValueError: an instruction that is not known.
+            ValueError: the instruction is not known.
         """
         _known(instruction)
         return self.mnemonic(instruction)

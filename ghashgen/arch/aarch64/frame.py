@@ -1,7 +1,7 @@
-"""How AArch64 makes a stack frame: BTI c, registers saved in pairs, one subtraction from sp.
+"""Stack frames of AArch64: BTI c, registers saved in pairs, one subtraction from sp.
 
-The stack pointer is a multiple of 16 at all times, or an access by it faults. The link register is
-never written, so a function has no frame record: it calls nobody.
+sp must always be a multiple of 16, or an access through it faults. Functions call nothing and never
+write the link register, so they need no frame record.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _STACK = PReg(RegClass.GPR, SP)
 _PAIR = 16
 _WORD = 8
 BTI_C = 34
-"""The hint that an indirect call may land on; it does nothing where FEAT_BTI is not."""
+"""The hint that allows an indirect call to land here; a NOP without FEAT_BTI."""
 NOP_BYTES = 4
 
 
@@ -32,7 +32,7 @@ def _size(saved: tuple[int, ...], need: int) -> int:
 
 
 def _pairs(saved: tuple[int, ...]) -> Iterator[tuple[Mem, tuple[PReg, ...]]]:
-    """Yield where registers are saved, two by two, and a last one alone."""
+    """Yield where registers are saved: in pairs, then a last one alone."""
     for at in range(0, len(saved), 2):
         pair = tuple(map(_general, saved[at : at + 2]))
         yield Mem(base=_STACK, disp=_PAIR * (at // 2), align=_PAIR), pair

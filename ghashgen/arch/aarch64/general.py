@@ -1,4 +1,4 @@
-"""What every AArch64 instruction set here shares: general registers, branches, frames.
+"""Shared by all AArch64 instruction sets: general registers, branches, frames.
 
 Sources are sections of the Arm Architecture Reference Manual for A-profile, DDI 0487, by mnemonic.
 """

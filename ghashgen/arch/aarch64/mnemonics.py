@@ -1,7 +1,7 @@
-"""What the instructions that kernels of AArch64 may have do with their operands, and their class.
+"""What each AArch64 instruction of a kernel does with its operands, and its audit class.
 
-A library reads mnemonics and operands; which operands are read and written is said here, because
-capstone 5 does not know it of some (CMP, TBL, EOR3). An instruction that is not here is refused.
+A library reads mnemonics and operands. Which operands are read and written is stated here, because
+capstone 5 does not know it for some (CMP, TBL, EOR3). Other instructions are refused.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ class Mnemonic:
     """One mnemonic."""
 
     roles: tuple[str, ...]
-    """Of registers, immediates and memory, in order: w written, r read."""
+    """Roles of registers, immediates and memory, in order: w written, r read."""
     audit_class: str
-    """Where a vector register is an operand, or memory."""
+    """The class if an operand is a vector register or memory."""
     flags: str = ""
     """r, w: what it does with NZCV."""
 
@@ -57,4 +57,4 @@ MNEMONICS: Mapping[str, Mnemonic] = MappingProxyType(
 """Every mnemonic that is known, as capstone spells it."""
 
 BRANCHES = ("b.lo", "b.hs", "b.eq", "b.ne", "cbz", "cbnz")
-"""Those that may go to another place."""
+"""Instructions that may branch."""

@@ -7,7 +7,7 @@ from ghashgen.arch.core import RegisterFile
 from ghashgen.ir.program import RegClass
 
 SP = 31
-"""The stack pointer, as addresses and additions encode it; elsewhere 31 is the zero register."""
+"""The stack pointer's number in addresses and additions; elsewhere 31 is the zero register."""
 
 
 def _numbered(stem: str, count: int) -> tuple[str, ...]:

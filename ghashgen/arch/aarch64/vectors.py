@@ -1,8 +1,8 @@
-"""What every instruction set of Advanced SIMD here shares: rows and lowerings of one block.
+"""Shared by all instruction sets with Advanced SIMD: rows and lowerings for one block.
 
-A register holds one block, and an instruction takes no operand from memory. A form after a kind is
-how the manual writes the register: x.1q as a 128-bit polynomial, x.2d as two halves, x.d[1] as its
-upper half, x.d as its lower half alone, the upper being zeroed.
+A register holds one block, and no instruction takes an operand from memory. A form after a kind is
+the manual's way of writing the register: x.1q as a 128-bit polynomial, x.2d as two halves, x.d[1]
+as its upper half, x.d as its lower half alone, with the upper zeroed.
 """
 
 from ghashgen.arch.rows import Row, Step, lowering, row_table
@@ -38,11 +38,11 @@ ROWS = row_table(
     Row("ldr.s", "w:x.s r:m32", (), f"{_ARM}, LDR (immediate, SIMD&FP)", "load"),
     Row("str.q", "w:m128 r:x.q", (), f"{_ARM}, STR (immediate, SIMD&FP)", "store"),
 )
-"""Rows of vector registers. FMOV, LDR and STR are of the base instruction set."""
+"""Rows of vector registers. FMOV, LDR and STR belong to the base instruction set."""
 
 
 def _byte_shifts() -> dict[str, tuple[Step, ...]]:
-    """Return shifts by whole bytes: EXT takes 16 bytes of a block and of zeros side by side."""
+    """Return shifts by whole bytes: EXT takes 16 bytes from a block next to zeros."""
     zeros = Step("movi.zero", ("t",))
     out: dict[str, tuple[Step, ...]] = {}
     for i in range(1, BLOCK_BYTES):
@@ -85,6 +85,6 @@ LOWER = {
 }
 """Lowering of the operations on one block.
 
-USHL takes the lowest byte of a count as a signed number, negative to the right: right for every
-count below 128, which is what the abstract shifts by a register promise.
+USHL takes the lowest byte of a count as a signed number, negative to the right. It is right for
+counts below 128, as the abstract shifts by a register promise.
 """

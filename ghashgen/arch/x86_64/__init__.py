@@ -34,4 +34,3 @@ ARCH = Arch(
     jumps=JUMPS,
     uarches=uarches,
 )
-"""The architecture."""

@@ -30,7 +30,7 @@ WIN64 = Abi(
     volatile=_numbers("rax rcx rdx r8 r9 r10 r11"),
     saved=_numbers("rsi rdi rbx rbp r12 r13 r14 r15"),
     saved_vectors=tuple(range(6, 16)),
-    # The return address, and 32 bytes in which the callee may keep the registers' parameters.
+    # The return address, and 32 bytes in which the callee may store the register parameters.
     stack_params_at=40,
     format="win64",
     attribute="ms_abi",

@@ -1,4 +1,4 @@
-"""What assembles the syntaxes of x86-64: NASM, and GNU as or Clang."""
+"""The assemblers of x86-64: NASM, and GNU as or Clang."""
 
 from ghashgen.arch.gnu import clang, gnu, gnu_or_clang
 from ghashgen.support.toolchain import Assembler, Dialect, Tool, find_assembler
@@ -13,13 +13,13 @@ NASM = Assembler(
             "nasm",
             r".*NASM version (\d+\.\d+\S*)",
             tuple((fmt, ("-f", fmt)) for fmt in ("elf64", "win64", "macho64", "bin")),
-            # VPCLMULQDQ, VAES and GFNI in their EVEX forms need it.
+            # The first with the EVEX forms of VPCLMULQDQ, VAES and GFNI.
             minimum=(2, 14),
         ),
     ),
     asked="-v",
 )
-"""NASM, which says `NASM version 2.16.01 compiled on …`."""
+"""NASM, which answers `NASM version 2.16.01 compiled on …`."""
 
 GAS = gnu_or_clang(
     "x86_64",
@@ -36,7 +36,7 @@ GAS = gnu_or_clang(
         },
     ),
 )
-"""GNU as in both orders of operands; one built for Windows writes COFF alone."""
+"""GNU as, for both operand orders; one built for Windows writes only COFF."""
 
 
 def find_nasm() -> Tool:
@@ -52,6 +52,6 @@ def find_gas() -> Tool:
     """Return GNU as or Clang.
 
     Raises:
-        GhashgenError: neither is there.
+        GhashgenError: both are missing.
     """
     return find_assembler(GAS)

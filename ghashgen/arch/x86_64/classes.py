@@ -1,7 +1,6 @@
-"""What an audit counts an x86-64 instruction as, by its mnemonic and whether it has memory.
+"""The audit class of an x86-64 instruction, from its mnemonic and its memory operands.
 
-A row says its class itself (`Row.audit_class`); this is for bytes that no row made. A test holds
-the two to each other.
+This is for arbitrary bytes; rows state their class (`Row.audit_class`). A test compares the two.
 """
 
 from functools import cache
@@ -51,13 +50,13 @@ _LOADS = (
     *("MOVSLDUP", "MASKMOV", "PMASKMOV", "KMOV", "MOVZX", "MOVSX", "MOVBE", "BROADCAST"),
     *("PBROADCASTD", "PBROADCASTQ"),
 )
-"""What does nothing but load where its source is memory; a duplicate is made by the load port."""
+"""These only load if their source is memory; the load port makes duplicates."""
 _STORES = (*_LOADS, "EXTRACT", "MOVHP", "MOVLP")
-"""What takes a store alone, and no port that shuffles, where its destination is memory."""
+"""These only store if their destination is memory; no shuffle port is needed."""
 
 
 def class_of(form: str) -> str:
-    """Return the class of a form of `arch.x86_64.forms`, the same as of an instruction of it."""
+    """Return the class of a form of `arch.x86_64.forms`."""
     name, _, operands = form.partition(" ")
     kinds = operands.split(",")
     return class_of_parts(name, any(map(is_memory, kinds)), is_memory(kinds[0]))

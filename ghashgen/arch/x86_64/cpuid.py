@@ -1,8 +1,8 @@
-"""The CPU features that decoded instructions need: what an assembled kernel asks of CPUID.
+"""The CPU features that decoded instructions need, as CPUID bits.
 
-The bytes decide, not the instruction set that they were written for: assemblers take the shorter
-VEX form of an instruction where its registers allow it, and a VEX.256 integer instruction needs the
-AVX2 bit whatever AVX-512 bits a CPU shows.
+The bytes decide, not the instruction set of the kernel. Assemblers use an instruction's shorter VEX
+form if its registers allow it, and a VEX.256 integer instruction needs the AVX2 bit whatever
+AVX-512 bits a CPU has.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ _ANY_CPU = frozenset(
     {
         *("INTEL8086", "INTEL8086_ONLY", "INTEL186", "INTEL286", "INTEL386", "INTEL486", "X64"),
         *("CMOV", "FPU", "MULTIBYTENOP"),
-        "CET_IBT",  # ENDBR64 is a NOP where there is no CET
+        "CET_IBT",  # ENDBR64 is a NOP without CET
     }
 )
-"""What every x86-64 CPU has, or executes without harm."""
+"""Features that every x86-64 CPU has, or executes without effect."""
 
 _OF_ENCODING = {EncodingKind.VEX: "AVX", EncodingKind.EVEX: "AVX512F"}
-"""What an encoding of vector registers takes beside what the instruction does."""
+"""The feature that an encoding of vector registers needs besides the instruction's own."""
 
 
 BASELINE = frozenset(
@@ -29,7 +29,7 @@ BASELINE = frozenset(
         *("CMOV", "MULTIBYTENOP", "SSE", "CET_IBT"),
     )
 )
-"""What every x86-64 CPU runs, as iced names it; ENDBR64 is a NOP where CET is missing."""
+"""Features of every x86-64 CPU, by iced's names; ENDBR64 is a NOP without CET."""
 
 
 @cache
@@ -41,8 +41,8 @@ def feature_names() -> Mapping[int, str]:
 def cpu_features(instructions: Iterable[Instruction]) -> tuple[str, ...]:
     """Return the names of the CPUID bits that instructions need, in lower case, sorted.
 
-    VEX.128 VPCLMULQDQ needs PCLMULQDQ and AVX, and not the VPCLMULQDQ bit, which is about wider
-    registers (Intel SDM vol. 2, PCLMULQDQ).
+    VEX.128 VPCLMULQDQ needs PCLMULQDQ and AVX, not the VPCLMULQDQ bit, which is for wider registers
+    (Intel SDM vol. 2, PCLMULQDQ).
     """
     found: set[str] = set()
     for instruction in instructions:
@@ -53,7 +53,7 @@ def cpu_features(instructions: Iterable[Instruction]) -> tuple[str, ...]:
 
 
 def _called(name: str) -> str:
-    """Return the name that compilers and operating systems give a bit, for iced's: avx512vbmi."""
+    """Return compilers' and operating systems' name of a bit for iced's: avx512vbmi."""
     return "aesni" if name == "AES" else name.lower().replace("avx512_", "avx512")
 
 
@@ -66,7 +66,7 @@ def _on_vectors(instruction: Instruction) -> bool:
 
 
 def needs(instructions: Iterable[Instruction]) -> tuple[str, ...]:
-    """Return the CPUID features, as iced names them, beyond what every x86-64 CPU has."""
+    """Return the CPUID features, by iced's names, that some x86-64 CPU lacks."""
     needed = {
         feature_names()[feature]
         for instruction in instructions

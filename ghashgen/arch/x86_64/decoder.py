@@ -29,7 +29,7 @@ _READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_
 _WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 _WHOLE = {OpAccess.WRITE, OpAccess.READ_WRITE}
 _PARTS = (1, 2)
-"""Bytes of a general register whose write keeps the rest of it."""
+"""Sizes of general-register parts whose write keeps the rest of the register."""
 _RSP: int = Register.RSP
 _FLOWS: Mapping[int, Flow] = {
     FlowControl.NEXT: Flow.NEXT,
@@ -40,7 +40,7 @@ _FLOWS: Mapping[int, Flow] = {
 }
 _FACTORY = InstructionInfoFactory()
 _NO_MEMORY = ("lea", "nop")
-"""Mnemonics whose memory operand is an address alone."""
+"""Mnemonics whose memory operand is only an address."""
 
 
 @cache
@@ -50,7 +50,7 @@ def _mnemonics() -> Mapping[int, str]:
 
 @cache
 def _registers() -> Mapping[int, str]:
-    """Return the names of whole registers by iced's number of any part of one."""
+    """Return the names of whole registers, by iced's number of any part."""
     names = {v: k.lower() for k, v in vars(Register).items() if isinstance(v, int) and k.isupper()}
     found = {}
     for number in names:
@@ -63,7 +63,7 @@ def _access(memory: UsedMemory) -> Access:
     stack = None
     if memory.base == _RSP:
         if memory.index != Register.NONE:
-            raise ValueError("a stack access that is not followed")
+            raise ValueError("this stack access cannot be followed")
         stack = memory.displacement - (1 << 64 if memory.displacement >> 63 else 0)
     return Access(
         stack=stack,
@@ -79,7 +79,7 @@ class X86Decoder:
     """Reads x86-64, see `arch.decoder.Decoder`; an instruction is iced's."""
 
     def decode(self, code: bytes) -> Mapping[int, Instruction]:
-        """Return every instruction by offset, padding between functions included."""
+        """Return every instruction by offset, including padding between functions."""
         return {instruction.ip: instruction for instruction in Decoder(64, code, ip=0)}
 
     def length(self, instruction: Instruction) -> int:
@@ -87,7 +87,7 @@ class X86Decoder:
         return instruction.len
 
     def offset(self, instruction: Instruction) -> int:
-        """Return where it stands in the code."""
+        """Return its place in the code."""
         return instruction.ip
 
     def mnemonic(self, instruction: Instruction) -> str:
@@ -102,32 +102,32 @@ class X86Decoder:
         """
         found = _FLOWS.get(instruction.flow_control)
         if found is None:
-            raise ValueError(f"{instruction}: a way on that is not followed")
+            raise ValueError(f"{instruction}: this control flow cannot be followed")
         return found
 
     def target(self, instruction: Instruction) -> int:
-        """Return the offset that a branch, a jump or a call of known target goes to."""
+        """Return the target offset of a direct branch, jump or call."""
         return instruction.near_branch_target
 
     def audit_class(self, instruction: Instruction) -> str:
-        """Return which class it is counted as."""
+        """Return its audit class."""
         writes = instruction.op0_kind == OpKind.MEMORY
         return class_of_parts(self.mnemonic(instruction), self.has_memory(instruction), writes)
 
     def reorders(self, instruction: Instruction) -> bool:
-        """Whether it only puts the bytes of a block, or the bits of each, in another order."""
+        """Return whether it only reorders the bytes of a block, or the bits of each byte."""
         return self.mnemonic(instruction).removeprefix("v") in ("pshufb", "gf2p8affineqb")
 
     def has_memory(self, instruction: Instruction) -> bool:
-        """Whether an operand is in memory; an address alone is not."""
+        """Return whether it has a memory operand; an address alone does not count."""
         kinds = map(instruction.op_kind, range(instruction.op_count))
         return OpKind.MEMORY in kinds and self.mnemonic(instruction) not in _NO_MEMORY
 
     def effect(self, instruction: Instruction) -> Effect:
-        """Return what it reads and writes, rsp aside.
+        """Return what it reads and writes, except rsp.
 
         Raises:
-            ValueError: an access to the stack whose place is not known.
+            ValueError: it accesses the stack at an unknown place.
         """
         info, names = _FACTORY.info(instruction), _registers()
         reads, writes, overwrites = set(), set(), set()
@@ -139,7 +139,8 @@ class X86Decoder:
                 reads.add(name)
             if used.access in _WRITES:
                 writes.add(name)
-                # A legacy instruction keeps the lanes above 127, which no kernel with one writes.
+                # A legacy instruction keeps the lanes above 127, which no kernel with legacy
+                # instructions writes.
                 if used.access in _WHOLE and RegisterExt.size(used.register) not in _PARTS:
                     overwrites.add(name)
         if instruction.rflags_read != RflagsBits.NONE:
@@ -175,10 +176,10 @@ class X86Decoder:
         return abs(step - (1 << 64 if step >> 63 else 0))
 
     def lowers_stack(self, instruction: Instruction) -> int:
-        """Return the bytes by which rsp falls.
+        """Return by how many bytes it lowers rsp.
 
         Raises:
-            ValueError: it changes in a way that is not followed.
+            ValueError: rsp changes in another way.
         """
         if instruction.is_stack_instruction:
             return -int(instruction.stack_pointer_increment)
@@ -195,7 +196,7 @@ class X86Decoder:
         return cpu_features(instructions)
 
     def form(self, instruction: Instruction) -> str:
-        """Return what tables of cores call it: mnemonic and kinds of operands."""
+        """Return its name in port tables: mnemonic and kinds of operands."""
         return form_of(instruction)
 
     def ties(self, instruction: Instruction) -> Ties:
@@ -203,7 +204,7 @@ class X86Decoder:
         return ties(instruction)
 
     def needs(self, instructions: Iterable[Instruction]) -> tuple[str, ...]:
-        """Return the CPU features as tables of cores name them, sorted."""
+        """Return the CPU features by their names in port tables, sorted."""
         return needs(instructions)
 
 

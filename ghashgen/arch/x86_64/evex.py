@@ -1,7 +1,7 @@
-"""What the EVEX instruction sets share: rows and lowering at any width, masks, 32 registers.
+"""Shared by the EVEX instruction sets: rows and lowering at any width, masks, 32 registers.
 
-The EVEX forms of the 128- and 256-bit widths need AVX512VL; assemblers choose the VEX form where
-registers 0-15 allow it. VZEROUPPER is due on return because registers 0-15 are written wide.
+The EVEX forms at 128 and 256 bits need AVX512VL; assemblers choose the VEX form if registers 0-15
+allow it. A function must end with VZEROUPPER, because registers 0-15 are written wide.
 """
 
 from ghashgen.arch.rows import Row, lowering, row_table
@@ -12,7 +12,7 @@ from ghashgen.ir.program import Flow
 _SDM = "Intel SDM vol. 2"
 _F = ("avx512f", "avx512vl")
 _BW = ("avx512bw", "avx512vl")
-# AESNI is what the VEX.128 form needs, which assemblers choose for xmm0-15.
+# The VEX.128 form needs AESNI; assemblers choose it for xmm0-15.
 _AES = ("vaes", "aesni", *_F)
 _DQ = ("avx512dq", "avx512vl")
 
@@ -22,7 +22,7 @@ ROWS = {
         Row(
             "vpclmulqdq",
             "w:v r:v r:v/mv r:i",
-            # PCLMULQDQ is what the VEX.128 form needs, which assemblers choose for xmm0-15.
+            # The VEX.128 form needs PCLMULQDQ; assemblers choose it for xmm0-15.
             ("vpclmulqdq", "pclmulqdq", *_F),
             f"{_SDM}, PCLMULQDQ, EVEX",
             "clmul",
@@ -79,7 +79,7 @@ FEATURES = (
     *("avx", "avx512bw", "avx512dq", "avx512f", "avx512vl"),
     *("bmi2", "pclmulqdq", "vpclmulqdq"),
 )
-"""What kernels of these sets need, whatever the width of their registers."""
+"""Features that kernels of these sets need at any register width."""
 
 LOWER = {
     **GENERAL,
@@ -123,4 +123,4 @@ LOWER = {
         store:          vmovdqu64.store m a
     """),
 }
-"""Lowering of everything but what depends on the width of a register."""
+"""Lowering of everything that does not depend on the register width."""

@@ -1,4 +1,4 @@
-"""The CPU features that x86-64 kernels are told apart by, and where CPUID has them."""
+"""The CPU features that distinguish x86-64 kernels, and their place in CPUID."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -30,10 +30,11 @@ DETECTED: Mapping[str, str] = MappingProxyType(
 )
 """Word of CPUID, bit in it, and the state of XCR0 without which the feature may not be used.
 
-Source of the bits: Intel SDM volume 2A, CPUID; ``harness/x86_64/cpu_detect.h`` reads them."""
+Source of the bits: Intel SDM volume 2A, CPUID. ``harness/x86_64/cpu_detect.h`` reads them.
+"""
 
 FEATURES = tuple(DETECTED)
 """The CPU features that a kernel may need, in the order of their bits in C."""
 
 DETECTION = "cpu_detect.h"
-"""The file of ``harness/x86_64/`` that detects them, there and in an emitted dispatcher."""
+"""The file of ``harness/x86_64/`` that detects them, also in an emitted dispatcher."""

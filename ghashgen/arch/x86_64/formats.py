@@ -1,4 +1,4 @@
-"""Object file formats of x86-64, by the name that nasm's -f takes."""
+"""Object file formats of x86-64, by the names that nasm's -f takes."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,12 +1,15 @@
-"""How the tables name an instruction: mnemonic and operand kinds, from a decoded instruction.
+"""The form of an instruction, its key in port tables: mnemonic and operand kinds, as decoded.
 
     vpxor x,x,m128      vmovdqu8 z{kz},m512      sub r64,i32      lea r64,agen      vpxor x,0
 
-x, y, z and k are vector and mask registers, r64 a general one, m512 memory of so many bits, i8 an
-immediate as encoded, l a branch target, agen an address of at most two parts (agen3: base, index
-and displacement). {k} and {kz} mark merging and zeroing masks. Operand 0 stands for the sources of
-a zeroing idiom, which no execution unit sees. `known` lists every form that the instruction set
-has, so that a table cannot hold a key that no instruction will ever ask for.
+- x, y, z and k are vector and mask registers, r64 a general one.
+- m512 is memory of that many bits, i8 an immediate as encoded, l a branch target.
+- agen is an address of at most two parts (agen3: base, index and displacement).
+- {k} and {kz} mark merging and zeroing masks.
+- Operand 0 stands for the sources of a zeroing idiom, which no execution unit sees.
+
+`known` lists every form of the instruction set, so that a table cannot contain a key that no
+instruction has.
 """
 
 from collections.abc import Mapping
@@ -29,7 +32,7 @@ from iced_x86 import (
 from ghashgen.arch.uarch import spell
 
 ZEROING = ("pxor", "vpxor", "vpxorq", "xor")
-"""Mnemonics that give zero from one register twice and are recognised as such."""
+"""Mnemonics that give zero from one register twice, and are recognised as such."""
 
 _IMMEDIATES = {
     OpKind.IMMEDIATE8: "i8",
@@ -111,7 +114,7 @@ def _operand(instruction: Instruction, name: str, index: int) -> str:
 
 
 def _zeroes(instruction: Instruction, name: str) -> bool:
-    """Whether the instruction is a zeroing idiom."""
+    """Return whether the instruction is a zeroing idiom."""
     if name not in ZEROING or instruction.has_op_mask:
         return False
     last = instruction.op_count - 1
@@ -150,7 +153,7 @@ def _masks(info: OpCodeInfo) -> tuple[str, ...]:
 
 @cache
 def known(mnemonic: str) -> frozenset[str]:
-    """Return every form of a mnemonic, from the decoder's table of opcodes; empty if unknown."""
+    """Return every form of a mnemonic, from the decoder's opcode table; empty if unknown."""
     forms: set[str] = set()
     for code in _codes().get(mnemonic, ()):
         info = OpCodeInfo(code)

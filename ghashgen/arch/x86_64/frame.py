@@ -1,6 +1,6 @@
-"""How x86-64 makes a stack frame: ENDBR64, pushes, and one subtraction from rsp.
+"""Stack frames of x86-64: ENDBR64, pushes, and one subtraction from rsp.
 
-On entry rsp is 8 modulo 16 in both conventions, since the return address lies at it.
+On entry rsp is 8 modulo 16 in both conventions, because the call pushed the return address.
 """
 
 from ghashgen.arch.core import FrameCode
@@ -23,7 +23,7 @@ def _saved_bytes(saved: tuple[int, ...]) -> int:
 
 
 def _size(saved: tuple[int, ...], need: int) -> int:
-    """Return the bytes that are needed, and as many as make rsp a multiple of 16."""
+    """Return the needed bytes, plus those that make rsp a multiple of 16."""
     return need + -(need + _RETURN + _saved_bytes(saved)) % 16 if need else 0
 
 
@@ -58,7 +58,7 @@ def _zero(number: int) -> Op:
 
 
 def _pad(amount: int) -> tuple[int, ...]:
-    """Return as few NOPs as there can be, of nearly one length."""
+    """Return the fewest NOPs, with nearly equal lengths."""
     count = -(-amount // _LONGEST_NOP)
     return tuple(amount // count + (i < amount % count) for i in range(count))
 

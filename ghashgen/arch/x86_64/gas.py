@@ -1,7 +1,7 @@
-"""What the syntaxes of GNU as share on x86-64: directives, how Windows unwinds, forced encodings.
+"""Shared by GNU as syntaxes on x86-64: directives, Windows unwinding, forced encodings.
 
-Clang's assembler takes the same. An assembler may choose among encodings of one instruction; where
-GNU as or Clang would take another than NASM, the prefix in braces forces NASM's.
+Clang's assembler takes the same. An assembler may choose among several encodings of an instruction.
+If GNU as or Clang would choose another than NASM, a prefix in braces forces NASM's.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Directive, Op, PReg
 
 _LOW = 8
-"""Registers below it need no bit of a prefix."""
+"""Registers below this need no prefix bit."""
 
 _TWO_OPCODES = frozenset({"vmovdqa"})
 """VEX-encoded copies."""
@@ -30,14 +30,14 @@ SEH: Unwind = MappingProxyType(
         "leave": (".seh_endproc",),
     }
 )
-"""Windows: the prologue alone; an epilogue is known by its instructions."""
+"""Windows: only the prologue; epilogues are recognised by their instructions."""
 
 UNWIND: Mapping[str, Unwind] = MappingProxyType({"cfi": CFI, "seh": SEH})
 """By `ObjectFormat.unwind`."""
 
 
 def unwind(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
-    """Return what is said of the stack; `mark` stands before a register."""
+    """Return the lines of an unwind directive; `mark` goes before a register."""
     forms = UNWIND[names.fmt.unwind].get(line.code, ())
     register = line.operands[0] if line.operands else None
     name = mark + register_name(register, ("q", "x"), 128) if isinstance(register, PReg) else ""
@@ -48,7 +48,7 @@ def unwind(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
 
 
 def directive(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
-    """Return the lines of a directive; `mark` stands before a register."""
+    """Return the lines of a directive; `mark` goes before a register."""
     symbol = names.fmt.symbol_prefix + names.symbol
     match line.code:
         case "export":
@@ -56,7 +56,7 @@ def directive(line: Directive, names: Names, mark: str) -> tuple[str, ...]:
         case "align":
             return (f".p2align {line.numbers()[0].bit_length() - 1}",)
         case "fill":
-            # NASM aligns with one-byte NOPs, which no fill value of .p2align asks for.
+            # NASM aligns with one-byte NOPs, which .p2align cannot produce.
             return (f".fill {line.numbers()[0]}, 1, 0x90",)
         case "entry":
             return (f"{symbol}:",)
@@ -78,20 +78,20 @@ def _typed(symbol: str, names: Names) -> tuple[str, ...]:
 
 
 def local(label: str, names: Names) -> str:
-    """Return a label that is in no symbol table."""
+    """Return a label that does not enter the symbol table."""
     return f"{names.fmt.local}{names.symbol}_{label}"
 
 
 def constant(name: str, names: Names) -> str:
-    """Return the label of a constant, in no symbol table either."""
+    """Return the label of a constant, which does not enter the symbol table either."""
     return f"{names.fmt.local}{names.constants}_{name}"
 
 
 def forced(op: Op, row: Row) -> str:
-    """Return the prefix that forces NASM's encoding, "" where assemblers have no choice.
+    """Return the prefix that forces NASM's encoding, or "" if assemblers have no choice.
 
-    A copy between vector registers has two opcodes. NASM takes the load's always; the others take
-    the store's where that makes the VEX prefix shorter by a byte.
+    A copy between vector registers has two opcodes. NASM always uses the load's; the others use the
+    store's if that makes the VEX prefix one byte shorter.
     """
     if not (row.copy and row.mnemonic in _TWO_OPCODES):
         return ""

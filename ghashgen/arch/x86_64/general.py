@@ -1,6 +1,6 @@
-"""What every x86-64 instruction set here shares: general registers, branches, prologue.
+"""Shared by all x86-64 instruction sets: general registers, branches, prologue.
 
-Only instructions without fixed registers are used, so the allocator is free.
+Only instructions without fixed registers are used, so that the allocator is free.
 """
 
 from ghashgen.arch.rows import RETURN_VALUE, Row, lowering, row_table

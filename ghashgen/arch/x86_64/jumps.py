@@ -1,9 +1,9 @@
-"""Jumps of x86-64: how long they are, and where they should not stand.
+"""Jumps of x86-64: their lengths, and places to avoid.
 
-On Skylake and its kin up to Comet Lake (erratum SKX102; Intel, "Mitigations for Jump Conditional
-Code Erratum", 2019) a jump that crosses or touches the end of a 32-byte line of code leaves the
-cache of decoded instructions, with all that shares its line. A call of GHASH for one block is about
-twenty instructions, so one such jump weighs there. Elsewhere padding is a few bytes of NOPs.
+On Skylake and its successors up to Comet Lake (erratum SKX102; Intel, "Mitigations for Jump
+Conditional Code Erratum", 2019) a jump that crosses or touches the end of a 32-byte line of code
+leaves the cache of decoded instructions, with everything on its line. GHASH of one block is about
+twenty instructions, so one such jump matters there. Elsewhere the padding is a few bytes of NOPs.
 """
 
 from types import MappingProxyType

@@ -11,5 +11,6 @@ NOPS = {
     8: "0f 1f 84 00 00 00 00 00",
     9: "66 0f 1f 84 00 00 00 00 00",
 }
-"""The multi-byte NOP of so many bytes (Intel SDM vol. 2, NOP, Table 4-12). The assembler chooses an
-encoding for a mnemonic; only bytes have a length for certain."""
+"""The multi-byte NOP of each length (Intel SDM vol. 2, NOP, Table 4-12). These are bytes because
+the assembler chooses the encoding, and so the length, of a mnemonic.
+"""

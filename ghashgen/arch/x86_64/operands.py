@@ -1,4 +1,4 @@
-"""How the syntaxes of x86-64 list operands, and how those of Intel's order write an address."""
+"""How x86-64 syntaxes list operands, and how those in Intel order write an address."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,9 +8,9 @@ from ghashgen.ir.program import Mem, Op, Operand, PReg
 
 
 def listed(op: Op, row: Row, said: Callable[[Operand, OperandSpec], str]) -> list[str]:
-    """Return the operands in Intel's order, each in the words of `said`.
+    """Return the operands in Intel order, each as written by `said`.
 
-    A mask stands in braces behind the operand that it masks.
+    A mask is in braces behind the operand that it masks.
     """
     operands: list[str] = []
     for operand, spec in zip(op.operands, row.operands, strict=True):
@@ -25,12 +25,12 @@ def listed(op: Op, row: Row, said: Callable[[Operand, OperandSpec], str]) -> lis
 
 
 def sized(spec: OperandSpec, sizes: Mapping[str, str]) -> str:
-    """Return the word for the size of memory, "" where the register operand implies it."""
+    """Return the word for the size of memory, or "" if a register operand implies it."""
     return next((sizes[kind] for kind in spec.kinds if kind in sizes), "")
 
 
 def address(memory: Mem, once: str = "") -> str:
-    """Return base + index*scale ± displacement; `once` is what a scale of 1 is written as."""
+    """Return base + index*scale ± displacement; `once` is how a scale of 1 is written."""
     parts = []
     if isinstance(memory.base, PReg):
         parts.append(register_name(memory.base, ("q",), 0))

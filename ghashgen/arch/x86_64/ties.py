@@ -46,6 +46,6 @@ def ties(instruction: Instruction) -> Ties:
         for i in range(instruction.op_count)
         if instruction.op_kind(i) == OpKind.REGISTER
     }
-    # An address alone is no operand that the computation waits for.
+    # The computation does not wait for registers that are only in the address.
     reads = [r for r in reads if r == FLAGS or r in operands or r not in address]
     return Ties(tuple(reads), tuple(writes), tuple(address))

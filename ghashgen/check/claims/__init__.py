@@ -1,5 +1,5 @@
-"""What kernels of each family claim, one family a module: from a file, and of a kernel as emitted.
+"""What kernels of each family claim, one module for each: from a file, or for an emitted kernel.
 
-Every module here whose CLAIMS is of the type `ghashgen.check.claims.core.Claims` is found by
-`ghashgen.check.claims.registry`.
+`ghashgen.check.claims.registry` finds every module here whose CLAIMS is of the type
+`ghashgen.check.claims.core.Claims`.
 """

@@ -1,4 +1,4 @@
-"""How a statement for the prover is made: the type of a family's claims."""
+"""The type of a family's claims, from which statements for the prover are made."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ F = TypeVar("F", bound=FunctionSpec)
 
 
 class FunctionStated(Struct, frozen=True, forbid_unknown_fields=True):
-    """A function in a file, under its operation's name."""
+    """A function in a file, listed under its operation's name."""
 
     symbol: str
     parameters: tuple[str, ...] | None = None
@@ -27,7 +27,7 @@ class FunctionStated(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Emitted:
-    """A kernel as it is emitted: `symbol` begins the names of its functions."""
+    """A kernel as emitted; `symbol` begins the names of its functions."""
 
     kernel: Any
     symbol: str
@@ -40,24 +40,22 @@ class Claims(Generic[S]):
     """What kernels of a family claim."""
 
     family: str
-    """Its name, in files too: `family = "gcm"`."""
+    """The family's name, also in files: `family = "gcm"`."""
     kind: type[S]
     """The type of a statement."""
     file: type[Struct]
     """The keys of a file."""
     stated: Callable[[Any], S]
-    """(content of a file) → the statement.
-
-    Raises GhashgenError if it makes no sense."""
+    """(content of a file) → the statement. Raises GhashgenError if it is invalid."""
     emitted: Callable[[Emitted], S]
-    """(a kernel as emitted) → the statement."""
+    """(emitted kernel) → the statement."""
 
 
 def functions_stated(kind: type[F], functions: Mapping[str, FunctionStated]) -> tuple[F, ...]:
     """Return the functions of a file, in the order of their operations' names.
 
     Raises:
-        GhashgenError: there is no such operation, or a parameter is wrong.
+        GhashgenError: an operation is unknown, or a parameter is wrong.
     """
     out = []
     for operation, body in sorted(functions.items()):

@@ -15,13 +15,13 @@ from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec, parse_cell
 
 
 class GcmFunctionStated(FunctionStated, frozen=True, forbid_unknown_fields=True):
-    """A function, under its operation's name."""
+    """A function, listed under its operation's name."""
 
     in_place: bool = False
 
 
 class GcmFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """The file: see `ghashgen.check.statements`."""
+    """The keys of a file; see `ghashgen.check.statements`."""
 
     name: str
     abi: str
@@ -40,7 +40,7 @@ def stated(file: GcmFile) -> GcmSpec:
     """Return the statement of a file.
 
     Raises:
-        GhashgenError: it makes no sense.
+        GhashgenError: it is invalid.
     """
     cells = tuple(map(parse_cell, file.cells))
     return GcmSpec(
@@ -61,7 +61,7 @@ def emitted(built: Emitted) -> GcmSpec:
     """Return the statement of a kernel.
 
     Raises:
-        GhashgenError: it exports a function that the prover has no statement for.
+        GhashgenError: the prover has no statement for a function that it exports.
     """
     kernel = built.kernel
     return GcmSpec(

@@ -15,7 +15,7 @@ from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec, parse_cell, powe
 
 
 class HashFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """The file: see `ghashgen.check.statements`."""
+    """The keys of a file; see `ghashgen.check.statements`."""
 
     name: str
     abi: str
@@ -35,10 +35,12 @@ def stated(file: HashFile) -> KernelSpec:
     """Return the statement of a file.
 
     Raises:
-        GhashgenError: it makes no sense.
+        GhashgenError: it is invalid.
     """
     if (file.cells is None) == (file.entries is None):
-        raise GhashgenError("both cells and entries, or neither", "give either cells or entries")
+        raise GhashgenError(
+            "the file needs one of cells and entries", "give either cells or entries"
+        )
     if file.cells is not None:
         cells = tuple(map(parse_cell, file.cells))
     else:
@@ -61,11 +63,13 @@ def order_of(text: str) -> Order:
     """Return the bit order of this name.
 
     Raises:
-        GhashgenError: there is none.
+        GhashgenError: the name is unknown.
     """
     names = [order.value for order in Order]
     if text not in names:
-        raise GhashgenError(f"order: {text!r} is none of {', '.join(names)}", "choose one of them")
+        raise GhashgenError(
+            f"order: {text!r} is not one of {', '.join(names)}", "choose one of them"
+        )
     return Order(text)
 
 
@@ -73,7 +77,7 @@ def emitted(built: Emitted) -> KernelSpec:
     """Return the statement of a kernel.
 
     Raises:
-        GhashgenError: it exports a function that the prover has no statement for.
+        GhashgenError: the prover has no statement for a function that it exports.
     """
     kernel = built.kernel
     return KernelSpec(

@@ -15,7 +15,7 @@ from ghashgen.support.errors import GhashgenError
 
 @cache
 def claims() -> Mapping[str, Claims[Any]]:
-    """Return the claims of every family that the prover knows, by its name, sorted."""
+    """Return the claims of every family that the prover knows, sorted by name."""
     names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
     modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
     found = [module.CLAIMS for module in modules if hasattr(module, "CLAIMS")]
@@ -31,10 +31,10 @@ def claims_of(family: str) -> Claims[Any]:
     """Return the claims of a family.
 
     Raises:
-        GhashgenError: the prover knows none of that name.
+        GhashgenError: the prover does not know it.
     """
     if family not in claims():
         raise GhashgenError(
-            f"the prover knows no family {family!r}", f"it knows {', '.join(claims())}"
+            f"the prover does not know family {family!r}", f"it knows {', '.join(claims())}"
         )
     return claims()[family]

@@ -1,12 +1,12 @@
-"""The part of a function that no data meets: its general registers, run as numbers.
+"""Control flow: the general registers of a function, computed as numbers.
 
 For a fixed length, `update` takes one path through its code at fixed addresses, unless data decide
-it. Here that path is walked: straight runs of instructions are turned into Python functions over
-the sixteen registers; what was loaded from data, or moved out of a vector register, is None, and
-whatever computes with None (a branch, an address, a mask, a sum) is refused. So a path that is
-walked to its end is the path of every key, state and message of that length.
+it. This module walks that path. It turns straight runs of instructions into Python functions on the
+sixteen general registers. Whatever was loaded from data, or moved out of a vector register, is
+None, and anything computed with None (a branch, an address, a mask, a sum) is refused. So a path
+that is walked to its end is the path of every key, state and message of that length.
 
-Nothing here says what vector instructions do to data; `degrees` does, along the path found here.
+What vector instructions do to data along this path is for `degrees`.
 """
 
 from collections.abc import Callable
@@ -40,20 +40,20 @@ from ghashgen.run.emulate.image import Image
 from ghashgen.support.errors import GhashgenError
 
 NO_REGISTER = int(Register.NONE)
-"""What the decoder says where there is none; as a number, its stubs take it for a literal."""
+"""The decoder's number for no register; its stubs would take it for a literal."""
 
 _M64, _M32 = (1 << 64) - 1, (1 << 32) - 1
 
 
 class Refused(GhashgenError):  # noqa: N818 - a refusal, like its base
-    """A function of which no degree can be told."""
+    """The degree of a function cannot be determined."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where}: {why}", "no bound is known for such code: it cannot be sampled")
 
 
 def name_of(instruction: Instruction) -> str:
-    """Return the mnemonic in lower case, as in "vpxor"."""
+    """Return the mnemonic in lower case, such as "vpxor"."""
     return str(_NAMES[instruction.mnemonic])
 
 
@@ -64,7 +64,7 @@ _NAMES = {
 }
 
 IDLE = frozenset({"endbr64", "nop", "vzeroupper"})
-"""Instructions that move no number. (vzeroupper is a matter of `degrees`.)"""
+"""Instructions that change no number. (`degrees` handles vzeroupper.)"""
 
 MASKS = frozenset({"kmovq", "kmovd", "kmovw", "kmovb"})
 
@@ -79,7 +79,7 @@ _IMMEDIATES = {
 
 
 class Loads(dict[int, int]):
-    """The class of bytes read, by address << SIZE_BITS | size."""
+    """The class of each read, by address << SIZE_BITS | size."""
 
     def __missing__(self, key: int) -> int:
         self[key] = met = self.find(key >> SIZE_BITS, key & (1 << SIZE_BITS) - 1)
@@ -94,10 +94,10 @@ SIZE_BITS = 7
 
 
 class Memory:
-    """What stores meet; a class of memory is a small number or an address."""
+    """The memory that stores write; a class of memory is a small number or an address."""
 
     def store(self, address: int, size: int) -> int:
-        """Return the class of bytes written, of which no number is kept."""
+        """Return the class of bytes written that are not kept as a number."""
         raise NotImplementedError
 
     def number(self, address: int, size: int) -> int | None:
@@ -111,7 +111,8 @@ class Memory:
 
 Step = Callable[[Registers, Loads, Memory, list[int]], int]
 """Runs a block: changes registers and memory, appends the class of every access in order, and
-returns the address of the next instruction."""
+returns the address of the next instruction.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +127,12 @@ _PREFIXES = frozenset(b"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3")
 
 
 def _sized(code: bytes) -> bool:
-    """Whether 66h is among an instruction's prefixes."""
+    """Return whether 66h is among an instruction's prefixes."""
     return 0x66 in takewhile(_PREFIXES.__contains__, code)
 
 
 class Code:
-    """The code of an image, its blocks made as they are met."""
+    """The code of an image; its blocks are made when first met."""
 
     def __init__(self, image: Image) -> None:
         self._image = image
@@ -141,7 +142,7 @@ class Code:
         """Return the block at an address.
 
         Raises:
-            Refused: no code lies there, or an instruction is not known here.
+            Refused: there is no code, or an instruction is not known here.
         """
         block = self._blocks.get(address)
         if block is None:
@@ -170,14 +171,14 @@ class Code:
             raise Refused(f"{address:#x}", "the code ends without a return")
         body = "".join(f"    {line}\n" for line in lines)
         scope: dict[str, object] = dict(FUNCTIONS)
-        # The text is made from decoded fields alone: register numbers, immediates, displacements.
+        # The text is built only from decoded fields: register numbers, immediates, displacements.
         exec(f"def step(r, load, memory, met):\n{body}", scope)
         step: Step = scope["step"]  # type: ignore[assignment]
         return Block(tuple(run), step)
 
 
 class _Writer:
-    """Writes the Python of one instruction's control part."""
+    """Writes the control part of one instruction as Python."""
 
     def __init__(self, instruction: Instruction) -> None:
         self.i = instruction
@@ -192,7 +193,7 @@ class _Writer:
         """Return the statements.
 
         Raises:
-            Refused: an instruction or a form that is not known here.
+            Refused: the instruction or its form is not known here.
         """
         i = self.i
         if i.flow_control != FlowControl.NEXT:
@@ -257,7 +258,7 @@ class _Writer:
         return size
 
     def _touched(self) -> str:
-        """Return how many bytes a load touches: those of masked elements are not read."""
+        """Return how many bytes a load touches; masked-out elements are not read."""
         i, size = self.i, self._size()
         if i.op_mask == NO_REGISTER:
             return str(size)

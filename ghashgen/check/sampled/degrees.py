@@ -1,15 +1,19 @@
-"""The degree of what an object computes, read from its decoded bytes.
+"""The degree of what an object computes, bounded from its decoded bytes.
 
 At a fixed length each bit of the result is a polynomial over GF(2) in the bits of state, blocks and
-powers of H. Along the path that `control` finds, every vector register carries a bound for the
-degree of its bits: a sum, a shuffle or a shift by a constant takes the largest of its operands, a
-carry-less product and an AND the sum, a ternary logic instruction what the monomials of its truth
-table say. An instruction that is not on the list is refused, and so is a count, a mask or an order
-of bytes that depends on data: what has a degree here is a polynomial of no greater one.
+powers of H. Along the path that `control` finds, each vector register carries a bound for the
+degree of its bits:
 
-The bound is that of the code as it stands, right or wrong. It is not 1 + the number of reductions
-where a scheme multiplies two sums that both hold the state (`winograd`: A0·A1), of which a right
-kernel cancels the squares; a wrong one need not, and the bound says so.
+- a sum, a shuffle or a shift by a constant: the largest of its operands' degrees;
+- a carry-less product or an AND: the sum of its operands' degrees;
+- a ternary logic instruction: by the monomials of its truth table.
+
+Other instructions are refused, and so are counts, masks and byte orders that depend on data. So
+whatever has a degree here is a polynomial of at most that degree.
+
+The bound holds for the code as it stands, right or wrong. It exceeds 1 + the number of reductions
+if a scheme multiplies two sums that both hold the state (`winograd`: A0·A1). A right kernel cancels
+these squares; a wrong one need not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,13 +38,13 @@ from ghashgen.run.emulate.image import Image
 TABLE, STATE, INPUT = 0x1_0000_0000, 0x2_0000_0000, 0x3_0001_0000
 ADDEND, FACTOR = 0x5_0000_0000, 0x6_0000_0000
 STACK = 0x7_0000_0000
-"""Where the buffers of a call lie, far apart."""
+"""Addresses of a call's buffers, far apart."""
 
 RETURN = 0x7FF_0000_0000
-"""Where a call returns to."""
+"""Return address of a call."""
 
 _REACH = 64
-"""A masked or overlapping load may touch so many bytes around the input; they count as data."""
+"""Bytes around the input that a masked or overlapping load may touch; they count as data."""
 _FRAME = 1 << 16
 _HOME = 32
 """Home space of the Microsoft convention, above the return address."""
@@ -49,12 +53,12 @@ _CELL = 16
 
 
 class _Loads(Loads):
-    """The classes of what is read: degrees, and addresses where it was written before."""
+    """The classes of reads: degrees, or addresses if written before."""
 
     def __init__(
         self, image: Image, regions: Mapping[int, tuple[int, int, Callable[[int, int], int]]]
     ) -> None:
-        """By the upper half of an address, `regions` has begin, end, and the class of a load."""
+        """`regions` maps the upper half of an address to begin, end, and the class of a load."""
         super().__init__()
         self._image, self._regions = image, regions
 
@@ -72,7 +76,7 @@ class _Loads(Loads):
 
 @dataclass
 class _Stores(Memory):
-    """The memory of one call that is written."""
+    """The memory that one call writes."""
 
     where: str
     stores: Mapping[int, tuple[int, int]]
@@ -91,7 +95,7 @@ class _Stores(Memory):
         return address
 
     def number(self, address: int, size: int) -> int | None:
-        # Data, or a number stored whole; what else lies there no address may depend on.
+        # Data, or a number that was stored whole. No address may depend on anything else there.
         return self.numbers.get(address) if size == SLOT else None
 
     def keep(self, address: int, size: int, value: int | None) -> int:
@@ -121,18 +125,18 @@ class Table:
 
 
 class Found(NamedTuple):
-    """What the path of a call shows."""
+    """The path of a call."""
 
     degree: int
     instructions: int
-    """As many are executed."""
+    """Number of instructions executed."""
 
 
 class Degrees:
-    """Bounds for the degree of what the functions of one object compute."""
+    """Bounds for the degrees of one object's functions."""
 
     def __init__(self, image: Image, abi: str, table: Table, longest: int) -> None:
-        """`longest` is the length of the longest message, in bytes."""
+        """`longest` is the length of the longest message in bytes."""
         self._image, self._abi = image, ABIS[abi]
         self._code = Code(image)
         home = _HOME if self._abi.saved_vectors else 0
@@ -156,13 +160,13 @@ class Degrees:
         self._states: list[Frozen] = []
 
     def of(self, symbol: str, arguments: Sequence[int]) -> Found:
-        """Return a bound for the degree of the 16 bytes at STATE after a call, and its cost.
+        """Return a bound for the degree of the 16 bytes at STATE after a call, and the call's cost.
 
-        Arguments are numbers, or TABLE, STATE, INPUT, ADDEND, FACTOR; others are free of data.
+        Arguments are numbers, or TABLE, STATE, INPUT, ADDEND, FACTOR; other arguments hold no data.
 
         Raises:
-            Refused: a branch, an address, a mask or a count depends on data, or an instruction or
-                an access is none that a degree is known for.
+            Refused: a branch, an address, a mask or a count depends on data, or the degree of an
+                instruction or access is not known.
         """
         registers: Registers = [number << 20 for number in range(PLACES)]
         registers[16:] = [None] * (PLACES - 16)
@@ -174,7 +178,7 @@ class Degrees:
         registers[RSP] = STACK + _FRAME - SLOT
         memory = _Stores(symbol, self._stores)
         memory.numbers[STACK + _FRAME - SLOT] = RETURN
-        # What control computes with is a number; the caller's own is nobody's degree.
+        # What control computes with is a number; what the caller left has no degree.
         first = State(unset[:], unset[:], general, dict.fromkeys(slots_of(STATE, _CELL), 1))
         return self._walk(symbol, registers, memory, self._intern(first.frozen()))
 

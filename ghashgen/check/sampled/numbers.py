@@ -1,23 +1,23 @@
-"""Numbers and flags of general registers, as the Python that `control` writes computes them.
+"""Arithmetic and flags of general registers, for the Python that `control` writes.
 
-Every function takes the registers, changes the flags and returns the result, `bits` wide. A flag
-that the manual leaves undefined is None, and so is a register that holds data: what computes with
-None is a TypeError.
+Every function takes the registers, changes the flags and returns the result, `bits` wide. Flags
+that the manual leaves undefined and registers that hold data are None, so that computing with them
+is a TypeError.
 """
 
 from collections.abc import Callable, Mapping
 
 RSP, RBP = 4, 5
 CF, ZF, SF, OF = 16, 17, 18, 19
-"""Places of the flags, after the sixteen registers; None where the manual leaves one undefined."""
+"""Indices of the flags, after the sixteen registers; None if the manual leaves one undefined."""
 
 MASK = 20
-"""Place of k0."""
+"""Index of k0."""
 
 PLACES = 28
 
 Registers = list[int | None]
-"""Numbers by hardware number, then the flags and the masks; None is data, or not known."""
+"""Numbers by hardware number, then the flags and the masks; None if data or unknown."""
 
 
 CONDITIONS: Mapping[str, str] = {
@@ -36,7 +36,9 @@ CONDITIONS: Mapping[str, str] = {
     "ge": "r[18] + r[19] != 1",
     "g": "r[17] + (r[18] + r[19] == 1) == 0",
 }
-"""By the letters after j. Sums, so that an unknown flag is a TypeError, never a clear one."""
+"""Conditions by the letters after j. They are sums, so that an unknown flag is a TypeError rather
+than false.
+"""
 
 
 def _logic(r: Registers, value: int, bits: int) -> int:
@@ -62,7 +64,7 @@ def _sub(r: Registers, a: int, b: int, bits: int) -> int:
 
 
 def _shift(r: Registers, value: int, count: int, bits: int) -> int:
-    """Flags of a shift; those of a count of 0 stay, so they are taken for unknown alike."""
+    """Set the flags of a shift. A count of 0 would keep them; they count as unknown then too."""
     _logic(r, value, bits)
     r[CF] = r[OF] = None
     if count & bits - 1 == 0:
@@ -105,7 +107,7 @@ TWO: Mapping[str, str] = {
     "shl": "SHL(r, {a}, {b}, {n})",
     "shr": "SHR(r, {a}, {b}, {n})",
 }
-"""Instructions whose first operand is read and written."""
+"""Instructions that read and write their first operand."""
 
 COMPARE: Mapping[str, str] = {
     "cmp": "SUB(r, {a}, {b}, {n})",

@@ -1,13 +1,12 @@
-"""Points with independent powers, and what a kernel must make of them, by `ghashgen.algebra.field`.
+"""Points with independent powers, and the right results for them, by `ghashgen.algebra.field`.
 
-A point is a state, a message and elements H_1, H_2, … that are drawn apart: no H_i is a power of
-another. The table is made of them (`cells`), so that a wrong power at one position is another
-random element and not, for some key, the right one. What `update` must reach follows from how the
-kernel groups blocks (`Structure`): n at a time against H_n … H_1, and for H_i = H^i that is GHASH.
+A point is a state, a message and elements H_1, H_2, … drawn independently: no H_i is a power of
+another. The table is made from them (`cells`), so a wrong power at one position is a different
+random element and not, for some key, the right one. The right result of `update` follows from how
+the kernel groups blocks (`Structure`): n at a time against H_n … H_1. For H_i = H^i that is GHASH.
 
-The formulas of the cells are written here from what MANIFEST.json says the cells are, in the field
-and not in registers. harness/points.c computes many points fast; `check` holds the first of a run
-against this module.
+The formulas of the cells follow MANIFEST.json's description, in the field and not in registers.
+harness/points.c computes many points fast; `check` compares the first of a run with this module.
 """
 
 import hashlib
@@ -42,7 +41,7 @@ _FOLD = power(X, _HALF)
 
 @dataclass(frozen=True)
 class Cell:
-    """What 16 bytes of the table hold: a kind, a power, and for sums of key terms their step."""
+    """The content of 16 bytes of the table: a kind, a power, and the step of a sum of key terms."""
 
     kind: str
     power: int = 0
@@ -50,7 +49,7 @@ class Cell:
 
     @property
     def degree(self) -> int:
-        """Degree of the cell's bits in those of the powers; unstated bytes are variables too."""
+        """Degree of the cell's bits in the powers' bits; unstated bytes are variables too."""
         return {ZERO: 0, KEY_TERM: 2}.get(self.kind, 1)
 
 
@@ -69,17 +68,19 @@ def cell(text: str) -> Cell:
             if step and not (kind == KEY_TERM and step.isdecimal() and int(step) > 0):
                 break
             return Cell(kind, int(number), int(step or 1))
-    raise GhashgenError(f"no table cell {text!r}", "write a kind and a power, such as K3, or 0")
+    raise GhashgenError(
+        f"{text!r} is not a table cell", "write a kind and a power, such as K3, or 0"
+    )
 
 
 @dataclass(frozen=True)
 class Structure:
-    """How a message is cut into groups, each of them one reduction.
+    """How a message is cut into groups with one reduction each.
 
-    Whole groups of `blocks` come first, then what is left: as one group where `rest` is empty, else
-    in groups of these sizes, as many of each as fit, and a partial block alone. Block i of a group
-    of m meets H_(m + 1 - i). With `lanes` above 1, every lane has a Horner accumulator of its own
-    in all whole groups but the last: lane l of a register there meets the power of its lane 0.
+    Whole groups of `blocks` come first. The rest is one group if `rest` is empty; otherwise groups
+    of these sizes, as many of each as fit, and a partial block alone. Block i of a group of m is
+    multiplied by H_(m + 1 - i). With `lanes` above 1, every lane has its own Horner accumulator in
+    all whole groups but the last; lane l of a register uses the power of its lane 0 there.
     """
 
     blocks: int
@@ -88,7 +89,7 @@ class Structure:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """The structure in words."""
         lanes = f", {self.lanes} accumulators" if self.lanes > 1 else ""
         rest = "the rest at once"
         if self.rest:
@@ -97,11 +98,11 @@ class Structure:
 
     @property
     def longest(self) -> int:
-        """The largest length that is run, in bytes: two groups, a block and a partial one."""
+        """The largest length to run, in bytes: two groups, a block and a partial block."""
         return (2 * self.blocks + 1) * BLOCK_BYTES + BLOCK_BYTES - 1
 
     def groups(self, length: int) -> list[int]:
-        """Return the blocks of each group of a message of so many bytes."""
+        """Return the block count of each group of a message of `length` bytes."""
         size = BLOCK_BYTES * self.blocks
         out = [self.blocks] * (length // size)
         length %= size
@@ -111,7 +112,7 @@ class Structure:
         return [*out, -(-length // BLOCK_BYTES)] if length else out
 
     def degree(self, length: int) -> int:
-        """Return the degree of the right result: one for the input and one for each reduction."""
+        """Return the degree of the right result: one for the input plus one for each reduction."""
         return 1 + len(self.groups(length))
 
 
@@ -120,7 +121,7 @@ def _memory(register: int) -> bytes:
 
 
 def _halves(H: int, order: Order) -> tuple[int, int, int, int]:
-    """Return the halves (B0, B1, K0, K1) of the registers of B and K, K being B·x^64."""
+    """Return the register halves (B0, B1, K0, K1) of B and K = B·x^64."""
     B_element = twist(H, order)
     B = register_from_element(B_element, order)
     K = register_from_element(mul(B_element, _FOLD), order)
@@ -128,7 +129,7 @@ def _halves(H: int, order: Order) -> tuple[int, int, int, int]:
 
 
 def linear_cell(kind: str, H: int, order: Order, op: str) -> bytes:
-    """Return a cell of one of the kinds LINEAR for the element H, as it is in memory."""
+    """Return a cell of one of the LINEAR kinds for the element H, as in memory."""
     B0, B1, K0, K1 = _halves(H, order)
     reflected = order is Order.REFLECTED
     match kind:
@@ -152,7 +153,7 @@ def linear_cell(kind: str, H: int, order: Order, op: str) -> bytes:
 
 
 def as_memory(block: bytes, op: str) -> bytes:
-    """Return a block of GHASH as the operation has it in memory (RFC 8452, appendix A)."""
+    """Return a GHASH block as the operation stores it (RFC 8452, appendix A)."""
     return byte_reverse(block) if op == "polyval" else block
 
 
@@ -169,8 +170,8 @@ def product_high(y: int, order: Order) -> int:
 def _product_element(y: int, order: Order, reflected: int, natural: int) -> int:
     """Return the element of a 128-bit product of register halves, times a power of x.
 
-    Natural: bit k is x^k. Reflected: the halves' bit k is x^(63 - k), the product's x^(126 - k); a
-    register that holds it reads x^(127 - k), once x more.
+    Natural: bit k is x^k. Reflected: the halves' bit k is x^(63 - k) and the product's is
+    x^(126 - k); a register with this product reads x^(127 - k), one factor of x more.
     """
     if order is Order.NATURAL:
         return mod(y << natural, P)
@@ -187,7 +188,7 @@ def key_term(H: int, order: Order) -> int:
 def images(order: Order, op: str) -> bytes:
     """Return the maps of harness/points.h: images of the unit vectors of 16 bytes in memory.
 
-    The kinds LINEAR take the block of H_i; the last two the products in the key term.
+    The LINEAR kinds map the block of H_i; the last two map the products in the key term.
     """
     units = [_memory(1 << i) for i in range(8 * BLOCK_BYTES)]
     out = [
@@ -200,7 +201,7 @@ def images(order: Order, op: str) -> bytes:
 
 @dataclass(frozen=True)
 class Point:
-    """A point and the answers to it; powers and results as blocks, each as bytes."""
+    """A point and its right results; powers and results are blocks, as bytes."""
 
     x: bytes
     y: bytes
@@ -211,9 +212,9 @@ class Point:
     mul: bytes
     combine: bytes
     update: tuple[bytes, ...]
-    """By length in bytes."""
+    """Results by length in bytes."""
     tables: tuple[bytes, ...]
-    """By kernel of the run."""
+    """Tables by kernel of the run."""
 
 
 def table(cells: Sequence[Cell], powers: Sequence[bytes], order: Order, op: str) -> list[bytes]:
@@ -253,7 +254,7 @@ def update(point: Point, structure: Structure, op: str, length: int) -> bytes:
     H = [0, *(element_from_block(block) for block in point.powers)]
     data = point.data[:length] + bytes(-length % BLOCK_BYTES)
     blocks = [_element(data[i : i + BLOCK_BYTES], op) for i in range(0, len(data), BLOCK_BYTES)]
-    # One state, or one a lane with the state in the first.
+    # One state, or one in each lane with the initial state in the first.
     lanes = [_element(point.x, op), *([0] * (structure.lanes - 1))]
     groups = structure.groups(length)
     whole = length // (BLOCK_BYTES * structure.blocks)
@@ -275,7 +276,7 @@ def update(point: Point, structure: Structure, op: str, length: int) -> bytes:
 
 
 def _lane(blocks: Sequence[int], state: int, H: Sequence[int], lanes: int) -> int:
-    """Return a lane's accumulator after its blocks of a group of len(blocks)·lanes."""
+    """Return a lane's accumulator after its share of a group of len(blocks)·lanes blocks."""
     total = 0
     for i, block in enumerate(blocks):
         total ^= mul(block ^ (state if i == 0 else 0), H[lanes * (len(blocks) - i)])
@@ -283,12 +284,12 @@ def _lane(blocks: Sequence[int], state: int, H: Sequence[int], lanes: int) -> in
 
 
 def product(point: Point, op: str) -> bytes:
-    """Return what `mul` makes of the point: x·H_1."""
+    """Return the right result of `mul`: x·H_1."""
     return _in_memory(mul(_element(point.x, op), element_from_block(point.powers[0])), op)
 
 
 def combined(point: Point, op: str) -> bytes:
-    """Return what `combine` makes of the point: x·p + y, p in the form of a subkey."""
+    """Return the right result of `combine`: x·p + y, with p in the form of a subkey."""
     block = as_memory(point.p, op)
     factor = element_from_block(mulX_GHASH(block) if op == "polyval" else block)
     return _in_memory(mul(_element(point.x, op), factor) ^ _element(point.y, op), op)
@@ -307,7 +308,7 @@ def check(
     tables: Iterable[Sequence[Cell]],
     lengths: Iterable[int],
 ) -> None:
-    """Hold a point of the harness, with its answers and tables, against the field.
+    """Compare a point of the harness, with its answers and tables, with the field.
 
     Raises:
         GhashgenError: they differ.

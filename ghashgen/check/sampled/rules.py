@@ -1,7 +1,7 @@
-"""What one instruction does to degrees: lists of names, and what becomes of operands.
+"""The effect of each instruction on degrees, by lists of names.
 
-An instruction that is not on a list is refused, and so is one that would not be a polynomial of a
-known degree in its operands: a count, a mask or an order of bytes that depends on data.
+An instruction that is on no list is refused, and so is one that is not a polynomial of a known
+degree in its operands: a count, a mask or a byte order that depends on data.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,13 +22,13 @@ from ghashgen.check.sampled.control import IDLE, NO_REGISTER, Block, Refused, na
 from ghashgen.check.sampled.numbers import RBP
 
 SLOTS = 1 << 20
-"""Classes of memory above it are addresses of slots, those below are degrees."""
+"""Classes of memory from here on are addresses of slots; smaller ones are degrees."""
 
 UNSET = 1 << 16
-"""Degree of what the caller left in registers and stack: it is no polynomial of the inputs."""
+"""Degree of what the caller left in registers and stack, which is no polynomial of the inputs."""
 
 SLOT = 8
-"""Bytes of memory that have one degree."""
+"""Bytes of memory that share one degree."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -50,16 +50,16 @@ _LARGEST = _words(
     pinsrq pinsrd pinsrb pextrq pextrd
     """
 )
-"""Each bit of the result is a sum of bits of the operands: a linear function."""
+"""Each result bit is a sum of operand bits: a linear function."""
 
 _SUM = _words("pclmulqdq pand pandq pandd pandn por porq pord gf2p8affineqb gf2p8mulb")
-"""Each bit is a polynomial of degree 1 in either operand."""
+"""Each result bit is a polynomial of degree 1 in either operand."""
 
 _ORDERED = frozenset({"pshufb", "permq"})
-"""An operand says which part goes where: it must be free of data."""
+"""An operand selects which part goes where, so it must not depend on data."""
 
 _SHIFTS = _words("psrad psraq psrlq psllq psrld pslld psrlw psllw")
-"""A count in a register must be free of data."""
+"""A count in a register must not depend on data."""
 
 _INPUTS = 3
 _TERNARY = frozenset({"pternlogq", "pternlogd"})
@@ -89,8 +89,9 @@ def _monomials(table: int) -> tuple[tuple[int, ...], ...]:
 
 @dataclass
 class State:
-    """Degrees: of the low 128 bits and the rest of each register, of general registers that hold
-    data, and of memory by its 8-byte slots."""
+    """Degrees of the low 128 bits and the rest of each register, of general registers that hold
+    data, and of memory in slots of 8 bytes.
+    """
 
     low: list[int]
     high: list[int]
@@ -98,7 +99,7 @@ class State:
     slots: dict[int, int]
 
     def frozen(self) -> "Frozen":
-        """Return it as a key."""
+        """Return it as a hashable key."""
         return (
             tuple(self.low),
             tuple(self.high),
@@ -126,7 +127,7 @@ _factory = InstructionInfoFactory()
 
 @dataclass(frozen=True)
 class _Operand:
-    """An operand: place is a register's number, or None for memory."""
+    """An operand; `place` is a register's number, or None for memory."""
 
     place: int | None
     kind: str
@@ -137,7 +138,7 @@ class _Operand:
 
 
 class _Rule:
-    """What one instruction does to degrees."""
+    """The effect of one instruction on degrees."""
 
     def __init__(self, instruction: Instruction) -> None:
         self.where = f"{instruction.ip:#x}"
@@ -186,7 +187,7 @@ class _Rule:
             )
 
     def _same(self, i: Instruction) -> bool:
-        """Whether the two sources of a sum are one register."""
+        """Return whether the two sources of a sum are one register."""
         sources = [o for o in self.operands if o.read]
         return (
             _plain(self.name) in ("pxor", "pxorq", "pxord", "xorps", "xorpd")
@@ -224,10 +225,11 @@ class _Rule:
         if plain in _LARGEST or plain in _GENERAL_DATA:
             return max(degrees, default=0)
         if plain in _SUM:
-            # Of one operand given twice, as in A0·A1, both count.
+            # If one operand is given twice, as in A0·A1, both count.
             return sum(degrees)
         if plain in _ORDERED:
-            # The last operand of pshufb; of permq the first, or the immediate.
+            # The byte order is the last operand of pshufb; of permq it is the first, or the
+            # immediate.
             order = degrees[-1] if plain == "pshufb" else degrees[0] if len(degrees) > 1 else 0
             if order:
                 raise Refused(self.where, f"{self.name}: an order that depends on data")
@@ -262,7 +264,7 @@ class _Rule:
 
 
 def _clear_upper(state: State, met: int | None) -> None:
-    # Registers 16 to 31 keep theirs.
+    # Registers 16 to 31 keep their upper parts.
     state.high[:16] = [0] * 16
 
 
@@ -290,14 +292,14 @@ def _popped(register: int) -> Callable[[State, int | None], None]:
 
 
 Effect = tuple[Callable[[State, int | None], None], bool]
-"""What changes degrees, and whether it takes a class of memory."""
+"""A change of degrees, and whether it takes a class of memory."""
 
 
 def effects_of(block: Block) -> tuple[Effect, ...]:
-    """Return what a block does to degrees.
+    """Return the effects of a block on degrees.
 
     Raises:
-        Refused: an instruction is not on the list.
+        Refused: an instruction is not on the lists.
     """
     out: list[Effect] = []
     for i in block.instructions:
@@ -319,7 +321,7 @@ def effects_of(block: Block) -> tuple[Effect, ...]:
         elif (
             i.op_count and i.op_kind(0) == OpKind.REGISTER and RegisterExt.is_gpr(i.op_register(0))
         ):
-            # Control computed it, so it is a number; so are masks, which hold nothing else.
+            # `control` computed it, so it is a number. Masks hold nothing else.
             out.append((_keep_general(RegisterExt.number(i.op_register(0))), False))
     return tuple(out)
 

@@ -28,13 +28,15 @@ from ghashgen.run.harness import Harness
 from ghashgen.support.errors import GhashgenError
 
 EMULATED_INSTRUCTIONS = 8_000_000
-"""What the points of an emulated kernel may execute: an instruction takes 1,000 times as long."""
+"""Instructions that the points of an emulated kernel may execute. Emulation is 1,000 times
+slower.
+"""
 
 FEWEST, MOST = 8, 2048
-"""Points at a length where a kernel is emulated, whatever that costs and whatever it shows."""
+"""Least and most points at a length for an emulated kernel, whatever the cost."""
 
 _PARTS = 16
-"""The bound is chosen in parts of a bit."""
+"""The bound is chosen in steps of this part of a bit."""
 
 _LARGEST = 2**32 - 1
 
@@ -48,7 +50,7 @@ def _job(
     dumped: int,
     bits: int = BITS,
 ) -> bytes:
-    """Return a job of harness/sampled.c; without plans nothing is run, and points are only made."""
+    """Return a job for harness/sampled.c; without plans it only makes points and runs nothing."""
     first = subjects[0]
     s = first.structure
     bound, top = max(x.bound for x in subjects), max(x.top for x in subjects)
@@ -90,14 +92,14 @@ def _point(line: str) -> Point:
 
 
 def _telling(structure: Structure) -> list[int]:
-    """Return the lengths at which the harness's answers are held against the field."""
+    """Return the lengths at which the harness's answers are compared with the field."""
     group = BLOCK_BYTES * structure.blocks
     around = [at + by for at in (16, group, 2 * group) for by in (-1, 0, 1)]
     return sorted({0, 1, *around, group + 40, structure.longest} - {-1})
 
 
 def draw(harness: Harness, subjects: Sequence[Subject], count: int, seed: str) -> list[Point]:
-    """Return points for subjects of one op, order and structure, held against the field.
+    """Return points for subjects of one op, order and structure, compared with the field.
 
     Raises:
         GhashgenError: the harness and the field disagree.
@@ -105,7 +107,7 @@ def draw(harness: Harness, subjects: Sequence[Subject], count: int, seed: str) -
     lines = harness.sampled(_job(subjects, None, seed, count))
     drawn = [_point(line) for line in lines]
     if len(drawn) != count:
-        raise GhashgenError(f"{len(drawn)} points were made, not {count}", "this is a fault here")
+        raise GhashgenError(f"{len(drawn)} points were made, not {count}", "report this")
     _hold(drawn[:1], subjects)
     return drawn
 
@@ -125,7 +127,7 @@ def natively(
     seed: str = SEED,
     bits: int = BITS,
 ) -> list[Sampled]:
-    """Run subjects of one op, order and structure, which the harness holds by their names.
+    """Run subjects of one op, order and structure, which the harness knows by name.
 
     Raises:
         GhashgenError: the harness cannot run them, or disagrees with the field.
@@ -134,7 +136,7 @@ def natively(
     _hold([_point(first)], subjects)
     answers = [json.loads(line) for line in lines]
     if [answer["kernel"] for answer in answers] != [subject.name for subject in subjects]:
-        raise GhashgenError("the harness ran other kernels than asked", "this is a fault here")
+        raise GhashgenError("the harness ran other kernels than asked", "report this")
     out = []
     for answer, p in zip(answers, plans, strict=True):
         least, weakest = least_bits(p, lambda d: points_for(d, bits))
@@ -149,11 +151,10 @@ def natively(
 
 
 def affordable(p: Plan, instructions: int) -> Callable[[int], int]:
-    """Return how many points there are at a length, by its degree, for so many instructions in all.
+    """Return the number of points at a length, by its degree, that `instructions` allow in all.
 
-    All lengths are to reach the same bound: the weakest is what can be said of a kernel. Those of
-    so high a degree that they would need more than MOST points fall behind, and FEWEST are run
-    whatever they cost.
+    All lengths should reach the same bound, because a kernel's bound is the weakest. Lengths whose
+    degree would need more than MOST points fall behind, and FEWEST points are always run.
     """
 
     def points(degree: int, bits: float) -> int:
@@ -175,10 +176,10 @@ def emulated(
     seed: str = SEED,
     count: Callable[[int], int] | None = None,
 ) -> Sampled:
-    """Run a subject in an emulator of `free`, at `count` of a length's degree points.
+    """Run a subject in an emulator from `free`, with `count` points at a length, by its degree.
 
-    Without `count`, at as many as EMULATED_INSTRUCTIONS pay for. The first point of every length is
-    a call of its own, between unmapped pages; the others lie side by side and share a run.
+    Without `count`, EMULATED_INSTRUCTIONS decides. The first point of every length is a separate
+    call between unmapped pages; the others lie side by side and share a run.
 
     Raises:
         GhashgenError: the harness disagrees with the field, or the emulator does not answer.
@@ -223,7 +224,7 @@ class _Run:
         return f"{what}, point {number}: {why}"
 
     def guarded(self, point: Point, lengths: Sequence[int], number: int = 0) -> list[str]:
-        """Return what is wrong at one point, each length in a call of its own."""
+        """Return what is wrong at one point, with a separate call for each length."""
         calls = [self._call(point, n) for n in lengths]
         answers = self.emulator.call_many(self.image, self.function.symbol, calls)
         out = []
@@ -237,7 +238,9 @@ class _Run:
         return out
 
     def together(self, drawn: Sequence[Point], wanted: Mapping[int, int]) -> list[str]:
-        """Return what is wrong at all points but the first, so many of them for each length."""
+        """Return what is wrong at all points but the first, with `wanted` points for each
+        length.
+        """
         out: list[str] = []
         longest = max(wanted)
         size = max(len(content) for content, _ in self._contents(drawn[0], longest).values())
@@ -271,7 +274,8 @@ class _Run:
                     why = f"got {got.hex()}, expected {right.hex()}"
                     out.append(self._wrong(first + k, n, why))
             if not result.ok:
-                # The call that ended the turn, or the last one, on its own, says in words why.
+                # Repeat the call that ended the turn, or the last one, alone to get the reason in
+                # words.
                 k = min(result.done, turn.calls - 1)
                 alone = self.guarded(points[k], [n], first + k)
                 why = "does not return, or writes elsewhere, with other points around it"
@@ -283,7 +287,7 @@ class _Run:
         return "win64" if self.subject.abi == "win64" else "sysv"
 
     def _contents(self, point: Point, length: int) -> dict[str, tuple[bytes, bool]]:
-        """Return what lies in each buffer of a call, and whether it is written."""
+        """Return each buffer's contents in a call, and whether it is written."""
         contents = {
             "table": (point.tables[0], False),
             "state": (point.x, True),

@@ -1,4 +1,4 @@
-"""Samples many kernels: degrees in processes, then runs in threads, which wait for others."""
+"""Samples many kernels: degrees in worker processes, then runs in threads that wait for others."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.parallel import run, workers
 
 _TOGETHER = 8
-"""Kernels that share the points of one run of the harness."""
+"""Kernels that share the points of one harness run."""
 
 
 def _planned(subject: Subject) -> Plan | Refused:
@@ -32,7 +32,7 @@ def sample(
 ) -> list[Sampled]:
     """Run every subject at random points, in `emulators` of its name if this CPU cannot run it.
 
-    A subject without a degree, or that the harness cannot run, is a failure of that one.
+    If a subject has no degree or the harness cannot run it, only that subject fails.
     """
     results: dict[str, Sampled] = {}
 
@@ -71,7 +71,7 @@ _Group = list[tuple[Subject, Plan]]
 def _groups(
     planned: Sequence[tuple[Subject, Plan]], alone: Callable[[Subject], bool]
 ) -> list[_Group]:
-    """Put subjects together that share points; the longest runs come first."""
+    """Group subjects that share points; the longest runs come first."""
     together: dict[object, _Group] = {}
     for subject, p in planned:
         key: object = subject.name

@@ -1,9 +1,9 @@
-"""Random points for an object that this project did not emit, from its statement.
+"""Random points for an object that this project did not emit, given its statement.
 
-Its functions are called through a few lines of C that put the arguments in the object's order. How
-it groups blocks is not part of the statement: `STRUCTURES` are tried at a few points, and the one
-that it agrees with is run at all of them. Which one that is needs no trust: every structure is
-GHASH where H_i = H^i, so agreeing with any of them at independent powers is enough.
+A few lines of C put the arguments in the object's order. Its statement does not say how it groups
+blocks: `STRUCTURES` are tried at a few points, and the one that agrees is run at all points. This
+choice needs no trust: every structure is GHASH if H_i = H^i, so agreeing with any of them at
+independent powers is enough.
 """
 
 import re
@@ -26,13 +26,13 @@ from ghashgen.support.programs import digest
 from ghashgen.support.toolchain import compile_c, find_cc, link
 
 _TRIAL_BITS = 8
-"""Points of a trial: enough that a structure which does not fit disagrees."""
+"""Strength of a trial: enough that a structure that does not fit disagrees."""
 
 _LANES = (1, 2, 4)
 
 
 def structures(blocks: int) -> Iterator[Structure]:
-    """Yield the structures that are tried for an object of so many blocks per turn of its loop."""
+    """Yield the structures to try for an object with this many blocks in a turn of its loop."""
     halves = tuple(1 << k for k in range(blocks.bit_length() - 1, -1, -1) if 1 << k < blocks)
     rests: list[tuple[int, ...]] = [(), (1,), halves]
     for rest in dict.fromkeys(rests):
@@ -43,13 +43,13 @@ def structures(blocks: int) -> Iterator[Structure]:
 
 
 def _shim(subject: Subject, name: str) -> str:
-    """Return C that gives an object's functions the harness's interface, which is our own."""
+    """Return C that gives an object's functions the harness's interface."""
     convention = "__attribute__((ms_abi)) " if subject.abi == "win64" else ""
     lines = ["#include <stddef.h>", "#include <stdint.h>", ""]
     for operation, function in subject.functions.items():
         ours = functions()[operation]
         if not re.fullmatch(r"[A-Za-z_]\w*", function.symbol):
-            raise GhashgenError(f"{function.symbol!r} is no symbol that C can name", "rename it")
+            raise GhashgenError(f"{function.symbol!r} is not a symbol that C can name", "rename it")
         by_role = {param.role: param for param in ours.params}
         theirs = [by_role[role] for role in function.parameters]
         given = ", ".join(param.declaration for param in theirs)
@@ -69,7 +69,7 @@ def _shim(subject: Subject, name: str) -> str:
 
 
 def _harness(subject: Subject, name: str, table_align: int, folder: Path) -> Harness:
-    """Return a harness with the object under a name of our own."""
+    """Return a harness with the object under our own name."""
     cc = find_cc()
     folder.mkdir(parents=True, exist_ok=True)
     text = _shim(subject, name)
@@ -100,14 +100,15 @@ def run(
     emulate: bool = False,
     seed: str = SEED,
 ) -> tuple[Sampled, Structure]:
-    """Run an object's update, mul and combine at random points, as far as it has them.
+    """Run those of update, mul and combine that the object has at random points.
 
-    `groups` are the sizes of its groups in blocks, the largest first; without them `structures` are
-    tried. Returns what was run, and the structure that was found.
+    `groups` are its group sizes in blocks, the largest first; by default `structures` are tried.
+    Return the result and the structure found.
 
     Raises:
-        GhashgenError: no degree is known for the code (see `degrees`), no structure fits, or the
-            object cannot be linked.
+        GhashgenError: the code has no known degree (see `degrees`), no structure fits, or the
+        object
+            cannot be linked.
     """
     if not subject.functions:
         raise GhashgenError("none of update, mul and combine is stated", "nothing can be run")

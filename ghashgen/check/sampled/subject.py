@@ -1,4 +1,4 @@
-"""What is sampled: an object, its functions, their degrees, and what the points then show."""
+"""What is sampled (an object, its functions, their degrees) and the result."""
 
 import math
 from collections import Counter
@@ -15,10 +15,10 @@ from ghashgen.run.built import Built
 from ghashgen.run.emulate.image import load_object
 
 SEED = "1"
-"""What the points are drawn from if nobody says otherwise."""
+"""Default seed of the points."""
 
 BITS = 128
-"""A wrong function is to stay unseen with probability 2^-BITS at most."""
+"""The goal: to miss a wrong function with probability at most 2^-BITS."""
 
 _FEW_BITS = 4
 _ARGUMENTS = {
@@ -39,12 +39,12 @@ class Function:
     symbol: str
     parameters: tuple[str, ...]
     multiple: int = 1
-    """Lengths are multiples of so many bytes,"""
+    """Lengths are multiples of this many bytes,"""
     unit: int = 1
-    """and are passed in units of so many."""
+    """and are passed in units of this many."""
 
     def arguments(self, length: int) -> list[int]:
-        """Return what `degrees` passes for a message of so many bytes."""
+        """Return the arguments that `degrees` passes for a message of `length` bytes."""
         return [length // self.unit if p == "length" else _ARGUMENTS[p] for p in self.parameters]
 
 
@@ -61,30 +61,29 @@ class Subject:
     cells: tuple[Cell, ...]
     table_bytes: int
     functions: Mapping[str, Function]
-    """By operation: update, mul, combine, as far as it has them."""
+    """Those of update, mul and combine that it has, by operation."""
 
     @property
     def bound(self) -> int:
-        """The largest length that is run, in bytes."""
+        """The largest length to run, in bytes."""
         return self.structure.longest
 
     @property
     def lengths(self) -> range:
-        """The lengths that update is run at."""
+        """The lengths to run update at."""
         update = self.functions.get("update")
         return range(0, self.bound + 1, update.multiple) if update else range(0)
 
     @property
     def top(self) -> int:
-        """The highest power that the table or a group has."""
+        """The highest power in the table or a group."""
         return max(self.structure.blocks, *(c.power for c in self.cells))
 
 
 def structure_of(kernel: Kernel) -> Structure:
     """Return how a kernel of this project cuts a message, from its axes.
 
-    Neither the byte swap through the stack, nor powers in registers, nor pipelining, nor a schedule
-    changes it.
+    Byte swap through the stack, powers in registers, pipelining and schedules do not change it.
     """
     return Structure(kernel.blocks, kernel.lane_count if kernel.fold == "end" else 1)
 
@@ -119,11 +118,11 @@ class Plan:
     mul: int | None
     combine: int | None
     instructions: Mapping[int, int] = field(default_factory=dict)
-    """How many are executed at one point by all functions and lengths of a degree, by degree."""
+    """Instructions that one point takes over all functions and lengths of a degree, by degree."""
 
     @property
     def highest(self) -> int:
-        """The greatest of them."""
+        """The greatest degree."""
         return max([*self.update.values(), self.mul or 0, self.combine or 0])
 
     def calls(self) -> Iterable[tuple[str, int]]:
@@ -133,10 +132,10 @@ class Plan:
 
 
 def plan(subject: Subject) -> Plan:
-    """Return the degrees of the difference of what the bytes compute and what is right.
+    """Return the degrees of the difference between what the bytes compute and the right result.
 
     Raises:
-        Refused: the bytes are none whose degree is known (see `degrees`).
+        Refused: the degree of the bytes cannot be determined (see `degrees`).
     """
     image = load_object(subject.obj)
     table = [c.degree for c in subject.cells]
@@ -159,26 +158,28 @@ def plan(subject: Subject) -> Plan:
 
 
 def points_for(degree: int, bits: float = BITS) -> int:
-    """Return how many points leave a wrong function unseen with probability 2^-bits at most."""
+    """Return how many points miss a wrong function with probability at most 2^-bits."""
     return math.ceil(bits / bits_of_a_point(degree))
 
 
 def bits_of_a_point(degree: int) -> float:
-    """Return the bits by which a point lowers the probability that a wrong function is unseen."""
+    """Return by how many bits a point lowers the probability of missing a wrong function."""
     return -math.log1p(-(2.0**-degree)) / math.log(2)
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """What was run of a kernel at random points, and what it shows."""
+    """What was run at random points for one kernel, and the result."""
 
     name: str
     how: str
     calls: int
     bits: float
-    """A wrong function is unseen with probability 2^-bits at most, at each length; the least."""
+    """At each length, a wrong function is missed with probability at most 2^-bits; the least of
+    these.
+    """
     weakest: str
-    """The function of which that is said; "update of 33 bytes"."""
+    """The function with this bound, "update of 33 bytes"."""
     degree: int
     """The greatest degree."""
     failures: tuple[str, ...] = ()
@@ -190,7 +191,7 @@ class Sampled:
 
     @property
     def bound(self) -> str:
-        """The probability as a text: 2^-128, or 0.97 where it is no small one."""
+        """The probability as text: 2^-128, or 0.97 if it is large."""
         # Rounded towards the weaker statement.
         if self.bits >= _FEW_BITS:
             return f"2^-{math.floor(self.bits)}"

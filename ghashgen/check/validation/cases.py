@@ -1,8 +1,8 @@
-"""Vectors whose answers come from pyca/cryptography.
+"""Vectors with answers from pyca/cryptography.
 
-GHASH itself is not exported by pyca; GMAC is. With H = E_K(0^128) and a 96-bit IV the tag is
-GHASH_H(A ‖ 0* ‖ C ‖ 0* ‖ lengths) + E_K(J0) (SP 800-38D, section 7.1), so adding E_K(J0) to pyca's
-tag gives the GHASH that a kernel must reach by updates over A, C and the length block.
+pyca exports GMAC but not GHASH. With H = E_K(0^128) and a 96-bit IV, the tag is
+GHASH_H(A ‖ 0* ‖ C ‖ 0* ‖ lengths) + E_K(J0) (SP 800-38D, section 7.1). So pyca's tag + E_K(J0) is
+the GHASH that a kernel must reach by updates over A, C and the length block.
 """
 
 import random
@@ -20,13 +20,13 @@ SEED = 0x6748415348
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The first bytes of a final state, and the bits of them that are known."""
+    """The first bytes of a final state, and which of their bits are known."""
 
     expected: bytes
     mask: bytes = b"\xff" * BLOCK_BYTES
 
     def accepts(self, state: bytes) -> bool:
-        """Whether a final state agrees with what is expected."""
+        """Return whether a final state agrees in the known bits."""
         return all(
             not (got ^ want) & known
             for got, want, known in zip(state, self.expected, self.mask, strict=False)
@@ -65,7 +65,7 @@ def tail_bound(blocks: int) -> int:
 
 
 def every_length(bound: int) -> Iterator[Case]:
-    """Yield one GMAC case for every length 0..bound, in bytes; the key changes every 16."""
+    """Yield one GMAC case for every length 0..bound in bytes; the key changes every 16."""
     rng = random.Random(SEED)
     key = b""
     for length in range(bound + 1):
@@ -77,9 +77,9 @@ def every_length(bound: int) -> Iterator[Case]:
 
 
 def long_messages(blocks: int) -> Iterator[Case]:
-    """Yield GCM cases of random long lengths, AAD and ciphertext split over several updates.
+    """Yield GCM cases of random long lengths, with AAD and ciphertext split over several updates.
 
-    A split falls on a multiple of 16 bytes: an update pads what it is given.
+    Splits are at multiples of 16 bytes, because an update pads its input.
     """
     rng = random.Random(SEED + blocks)
     lengths = [1500, 4096, 16384, 65536 + 7, *(rng.randrange(1, 20000) for _ in range(12))]
@@ -105,7 +105,7 @@ def split(rng: random.Random, data: bytes) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Product(Answer):
-    """A hash of one block by multiplications alone: ((C·H) + L)·H."""
+    """A hash of one block by two multiplications: ((C·H) + L)·H."""
 
     h: bytes
     block: bytes
@@ -113,7 +113,7 @@ class Product(Answer):
 
 
 def edge_blocks(rng: random.Random, count: int) -> list[bytes]:
-    """Return `count` blocks: all zeros, all ones, the two ends' single bits, then random ones."""
+    """Return `count` blocks: all zeros, all ones, single bits at both ends, then random ones."""
     blocks = [ZERO, b"\xff" * BLOCK_BYTES, b"\x80" + bytes(15), bytes(15) + b"\x01"]
     return [*blocks, *(rng.randbytes(BLOCK_BYTES) for _ in range(count - len(blocks)))]
 

@@ -1,8 +1,8 @@
-"""NIST CAVP's GCM vectors for hashes.
+"""NIST CAVP's GCM vectors, for hashes.
 
-Only GHASH is the kernel's: H and E_K(J0) are part of each case. Records with 96-bit IVs are used,
-whose J0 needs no GHASH. A truncated tag leaves as many bytes of the state to compare. The largest
-text there has 51 bytes: no CAVP vector enters a wide loop, see `cases`.
+A kernel computes only GHASH, so H and E_K(J0) are part of each case. Only records with 96-bit IVs
+are used, whose J0 needs no GHASH. With a truncated tag, as many bytes of the state are compared.
+The largest text has 51 bytes, so no CAVP vector enters a wide loop; see `cases` for those.
 """
 
 from functools import cache

@@ -1,7 +1,7 @@
 """Columns of a message in rows: cases for kernels that export column.
 
-A case of update whose chunks are whole blocks is one of column, too: its blocks become the first of
-rows, and what stands between is garbage that must not count. The state is that of the case, pyca's.
+A case of update whose chunks are whole blocks is also a case of column: its blocks become the first
+of each row, followed by garbage that must not count. The expected state is the case's, from pyca.
 """
 
 import random
@@ -15,7 +15,7 @@ from ghashgen.run.built import Built
 
 
 def spread(blocks: bytes, columns: int, garbage: random.Random) -> bytes:
-    """Return whole rows of so many blocks, of which these blocks are the first column."""
+    """Return whole rows of `columns` blocks, with these blocks as the first column."""
     rows = (blocks[at : at + BLOCK_BYTES] for at in range(0, len(blocks), BLOCK_BYTES))
     between = BLOCK_BYTES * (columns - 1)
     return b"".join(block + garbage.randbytes(between) for block in rows)

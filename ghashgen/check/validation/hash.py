@@ -26,10 +26,10 @@ from ghashgen.support.errors import GhashgenError
 PRODUCTS = 64
 
 TURNING = ("update", "column")
-"""Functions of a hash whose loop takes so many blocks a turn."""
+"""Functions with a loop that takes `blocks` blocks in a turn."""
 
 SPLITS = 200
-"""Messages of a kernel with segments that are hashed in segments too."""
+"""Messages that are also hashed in segments, for kernels with segments."""
 
 
 @lru_cache(maxsize=1)
@@ -38,9 +38,9 @@ def _lengths(bound: int) -> tuple[Case, ...]:
 
 
 def cases_for(kernel: Kernel, bound: int, sample: int) -> list[Case]:
-    """Return a kernel's update cases; `bound` covers the largest of a run.
+    """Return a kernel's update cases; `bound` covers the largest kernel of a run.
 
-    `sample` thins out what has nothing to do with the group size: every so manieth CAVP record.
+    `sample` keeps one in so many CAVP records, which do not depend on the group size.
     """
     blocks = kernel.blocks
     if kernel.op == "polyval":
@@ -87,14 +87,14 @@ def turned(runner: Runner, built: Built[Kernel]) -> tuple[int, list[str]]:
 
 
 def validator(kernels: Sequence[Built[Kernel]]) -> Callable[[Runner, Built[Kernel]], Validation]:
-    """Return what validates one kernel of a run; vectors are shared by the run."""
+    """Return the function that validates one kernel of a run; the run shares vectors."""
     bound = max(tail_bound(built.kernel.blocks) for built in kernels)
     _lengths(bound)
     return lambda runner, built: validate_one(runner, built, bound)
 
 
 def validate_one(runner: Runner, built: Built[Kernel], bound: int) -> Validation:
-    """Validate one kernel; `bound` is the largest tail bound of the run, for sharing vectors."""
+    """Validate one kernel; `bound` is the run's largest tail bound, so that vectors are shared."""
     start = time.perf_counter()
     cases = cases_for(built.kernel, bound, runner.sample)
     failures: list[str] = []

@@ -1,7 +1,7 @@
-"""Trials of what hashes, GHASH or POLYVAL, answered by the field: no other implementation is asked.
+"""Trials of GHASH and POLYVAL functions with answers from the field alone.
 
-They are of objects that anybody made: of update and column every length to two groups, a block and
-a part, and those of `turns`; of init the cells that are stated; products, powers and sums.
+They apply to any object: update and column at every length up to two groups, a block and a part,
+and at the lengths of `turns`; init's stated cells; products, powers and sums.
 """
 
 import random
@@ -30,16 +30,17 @@ from ghashgen.kernels.hash.parts.params import TABLE
 from ghashgen.run.callee import Exported
 
 PRODUCTS, KEYS = 32, 8
-"""Products of arbitrary blocks; keys whose tables are compared."""
+"""Number of products of arbitrary blocks; number of keys whose tables are compared."""
 
 SELDOM = 8
-"""Where calls take long, every so manieth exponent is taken, and of short lengths every so manieth
-and all modulo 16."""
+"""If calls are slow, one in this many exponents is run; of short lengths, one in this many and all
+modulo 16.
+"""
 
 
 @dataclass(frozen=True)
 class Hash:
-    """What an object hashes by, and how it is run."""
+    """What an object hashes with, and how it is run."""
 
     op: str
     order: Order
@@ -49,12 +50,12 @@ class Hash:
 
 
 def product(op: str, x: bytes, h: bytes) -> bytes:
-    """Return what NAME_mul makes of the state x: the field's product, of GHASH or of POLYVAL."""
+    """Return the result of NAME_mul for the state x: the field's product for GHASH or POLYVAL."""
     return multiply_blocks(x, h) if op == "ghash" else dot(x, h)
 
 
 def states(op: str, h: bytes, x: bytes, data: bytes, lengths: Sequence[int]) -> Iterator[bytes]:
-    """Yield the states after the first so many bytes of data, for ascending lengths."""
+    """Yield the states after the first bytes of data, for ascending lengths."""
     at = 0
     for length in lengths:
         while at + BLOCK_BYTES <= length:
@@ -65,7 +66,7 @@ def states(op: str, h: bytes, x: bytes, data: bytes, lengths: Sequence[int]) -> 
 
 
 def table(cells: Sequence[Cell], order: Order, op: str, h: bytes) -> list[bytes]:
-    """Return the cells of a subkey's table, b"" for one of which nothing is stated."""
+    """Return the cells of a subkey's table; b"" if nothing is stated."""
     H = element_from_block(h) if op == "ghash" else mul(element_from_block(byte_reverse(h)), X)
     powers = [H]
     for _ in range(max((cell.power for cell in cells), default=0)):
@@ -96,7 +97,7 @@ def _updates(asked: Hash, own: Exported, sizes: Sequence[int]) -> Iterator[Trial
 
 
 def _columns(asked: Hash, own: Exported, sizes: Sequence[int]) -> Iterator[Trial]:
-    """Yield messages in rows, of which the first blocks have these lengths together."""
+    """Yield messages in rows whose first column has these lengths."""
     garbage, columns = random.Random(SEED + 7), own.stride // BLOCK_BYTES
     for trial in _updates(asked, own, sizes):
         blocks = trial.given["in"]
@@ -106,7 +107,7 @@ def _columns(asked: Hash, own: Exported, sizes: Sequence[int]) -> Iterator[Trial
 
 
 def _step(own: Exported) -> int:
-    """Return the bytes that lengths are multiples of: a column's are those of its own blocks."""
+    """Return the unit of lengths in bytes; a column's lengths count its own blocks."""
     return BLOCK_BYTES if own.function.name == "column" else own.multiple
 
 
@@ -168,4 +169,4 @@ SUITES: Mapping[str, Callable[[Hash, Exported], Iterator[Trial]]] = {
     "combine": _sums,
     "column": _short,
 }
-"""(what it hashes by, the function) → its trials."""
+"""(what it hashes with, the function) → its trials."""

@@ -1,4 +1,4 @@
-"""What validation found of a kernel."""
+"""The result of validating a kernel."""
 
 from dataclasses import dataclass
 

@@ -1,9 +1,9 @@
-"""Any function at every place that its parameters allow: bounds, convention, alignment.
+"""Calls any function with its buffers at every allowed place: bounds, convention, alignment.
 
-All is derived from the `Function`: a buffer that is only read cannot be written to, each lies
-against what must not be touched, at its end and at its beginning, and then at every distance from
-there that its promised alignment allows, up to a line. What a call leaves must not depend on where
-anything lies. The values are arbitrary: whether a result is right, others ask.
+Everything is derived from the `Function`. Read-only buffers are write-protected. Each buffer lies
+against a forbidden page, by its end and by its beginning, and then at every distance that its
+promised alignment allows, up to a cache line. The results must not depend on the places. The values
+are arbitrary: other trials check whether results are right.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,8 +31,9 @@ LINE = 64
 """Bytes of a cache line."""
 
 Caller = Callable[[str, Sequence[Arguments], bool], Sequence[Called]]
-"""(function, calls, whether upper halves are dirty) → what they left; it raises GhashgenError where
-one faults."""
+"""(function, calls, whether upper halves are dirty) → what they left. Raises GhashgenError if a
+call faults.
+"""
 
 _NUMBERS = (0, 1, 77, 2**64 - 1)
 """Public numbers that count nothing."""
@@ -40,7 +41,7 @@ _NUMBERS = (0, 1, 77, 2**64 - 1)
 
 @dataclass(frozen=True)
 class Batch:
-    """Calls that differ in one thing, and those whose answers they must have, by position."""
+    """Calls that differ in one thing, and the positions of the calls with the same answers."""
 
     what: str
     calls: Sequence[Arguments]
@@ -49,7 +50,7 @@ class Batch:
 
 
 def lengths(blocks: int) -> tuple[int, ...]:
-    """Return lengths in bytes on the ways that a message can take."""
+    """Return lengths in bytes that cover the paths of a message."""
     group = BLOCK_BYTES * blocks
     around = (group - 1, group, group + 1, group + BLOCK_BYTES, 2 * group - 1, 2 * group)
     few = range(2 * BLOCK_BYTES + 2)
@@ -59,7 +60,7 @@ def lengths(blocks: int) -> tuple[int, ...]:
 def in_rows(among: Sequence[int], multiple: int) -> Sequence[int]:
     """Return lengths of as many rows of `multiple` bytes as these lengths have whole blocks.
 
-    A function without rows, whose multiple is 1, takes the lengths as they are.
+    A function without rows, whose multiple is 1, gets the lengths unchanged.
     """
     if multiple == 1:
         return among
@@ -67,7 +68,7 @@ def in_rows(among: Sequence[int], multiple: int) -> Sequence[int]:
 
 
 def numbers_for(param: Param, among: Sequence[int]) -> Sequence[int]:
-    """Return those of some numbers that a parameter allows; if none, the first that it allows."""
+    """Return the numbers that a parameter allows; if none, the first allowed number."""
     if not param.allowed:
         return among
     return [n for n in among if n in param.allowed] or param.allowed[: len(among)]
@@ -81,8 +82,8 @@ def faults(
 ) -> list[str]:
     """Return what is wrong with calls of these functions, one line each.
 
-    Those that fill the table are called first. `chosen` are calls of which some functions have to
-    be put at every distance, by their names: where arbitrary bytes go one way alone.
+    Functions that fill the table are called first. `chosen` has calls by function that must also
+    be made at every distance, because arbitrary bytes would take only one path.
     """
     table = shake_256(b"table").digest(callee.table_bytes)
     out: list[str] = []
@@ -105,7 +106,7 @@ def faults(
 
 
 def _filled(function: Function[Any]) -> str:
-    """Return the parameter of the table that a function fills, "" if it fills none."""
+    """Return the name of the table parameter that a function fills, or ""."""
     tables = (p.name for p in function.params if isinstance(p.size, Table) and p.written)
     return next(tables, "")
 
@@ -116,7 +117,9 @@ def _bytes(function: Function[Any], name: str, case: int, size: int) -> bytes:
 
 
 def _cases(callee: Callee, own: Exported, table: bytes) -> Iterator[Arguments]:
-    """Yield a call for every length, or other number; everything ends as near a page as it may."""
+    """Yield a call for every length or other number; every buffer ends as near a page as
+    allowed.
+    """
     function = own.function
     by_name = {p.name: p for p in function.params}
     counters = {p.size.by: p.size.unit for p in function.params if isinstance(p.size, Counted)}
@@ -126,7 +129,7 @@ def _cases(callee: Callee, own: Exported, table: bytes) -> Iterator[Arguments]:
     for case in range(count):
         values: dict[str, bytes | int] = {}
         for i, (name, unit) in enumerate(counters.items()):
-            # Two lengths of one call are apart: the second runs through them in another order.
+            # Two lengths of one call differ: the second runs through them in another order.
             counts = numbers_for(by_name[name], [length // unit for length in all_lengths])
             values[name] = counts[(case + 7 * i * case + 3 * i) % len(counts)]
         made = _values(callee, function, values, table, case)
@@ -157,7 +160,7 @@ def _values(
             case Word():
                 fitting = numbers_for(param, _NUMBERS)
                 out.setdefault(param.name, fitting[case % len(fitting)])
-    # What a function leaves as it was is then the same in place.
+    # So bytes that a function leaves unchanged are the same in place.
     return out | {p.name: out[p.may_be] for p in function.params if p.may_be}
 
 
@@ -208,7 +211,9 @@ def _answer(function: Function[Any], left: Called) -> object:
 def _batches(
     own: Exported, cases: list[Arguments], few: Sequence[int], table_align: int
 ) -> Iterator[Batch]:
-    """Yield the calls once more: by their beginnings, and of a few each buffer at all distances."""
+    """Yield the calls again: against pages by their beginnings, and a few with each buffer at all
+    distances.
+    """
     every, function = range(len(cases)), own.function
     may_share = {name for p in function.params if p.may_be for name in (p.name, p.may_be)}
     starts = [[_moved(x, 0, True) for x in case] for case in cases]

@@ -1,17 +1,17 @@
-"""What validation takes from pyca/cryptography: one block of AES, AES-GCM and AES-GCM-SIV.
+"""What validation uses of pyca/cryptography: AES on a block, AES-GCM and AES-GCM-SIV.
 
-Every function raises GhashgenError where the extra `validate` is not installed.
+Every function raises GhashgenError if the extra `validate` is not installed.
 """
 
 from ghashgen.support.extras import require
 
 
 def encrypt_block(key: bytes, block: bytes) -> bytes:
-    """Return E_K(block), 16 bytes; of several blocks, each."""
+    """Return E_K(block), 16 bytes; for several blocks, each."""
     require("validate")
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-    # GCM is defined by the block cipher itself; ECB is that, block by block.
+    # GCM is defined by the block cipher itself, and ECB applies that block by block.
     context = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
     return context.update(block) + context.finalize()
 

@@ -11,14 +11,14 @@ from ghashgen.support.extras import command, require
 KEY_BITS = (128, 192, 256)
 
 USUAL_IV = 12
-"""Bytes of an IV that needs no GHASH."""
+"""Length in bytes of an IV that needs no GHASH."""
 
 _FIELD = re.compile(r"^(Key|IV|PT|AAD|CT|Tag) =\s*([0-9a-f]*)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Record:
-    """One record: of an encryption, or of a decryption."""
+    """One record of an encryption or a decryption."""
 
     what: str
     key: bytes
@@ -26,18 +26,18 @@ class Record:
     aad: bytes
     ciphertext: bytes
     tag: bytes
-    """As many bytes as the record has: 4, 8, or 12 to 16."""
+    """As long as in the record: 4, 8, or 12 to 16 bytes."""
     plaintext: bytes | None
-    """None where a decryption fails: the tag is wrong."""
+    """None if decryption fails because the tag is wrong."""
 
 
 def encryptions(bits: int) -> str:
-    """Return the file of encryptions under keys of so many bits."""
+    """Return the file name of encryptions with `bits`-bit keys."""
     return f"gcmEncryptExtIV{bits}.rsp"
 
 
 def decryptions(bits: int) -> str:
-    """Return the file of decryptions under keys of so many bits."""
+    """Return the file name of decryptions with `bits`-bit keys."""
     return f"gcmDecrypt{bits}.rsp"
 
 

@@ -1,4 +1,4 @@
-"""Ways to run a kernel: on this CPU, or in the emulator where the CPU lacks what it needs."""
+"""Ways to run a kernel: on this CPU, or in the emulator if the CPU lacks features."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from ghashgen.run.harness import build as build_harness
 from ghashgen.support.errors import GhashgenError
 
 CHECKED = ("init", "mul", "update", "power", "combine")
-"""The functions of a hash that `harness/check.c` knows, results and all."""
+"""The hash functions that `harness/check.c` knows, including their results."""
 
 Chosen = Mapping[str, Sequence[Arguments]]
 NOTHING: Chosen = MappingProxyType({})
@@ -41,11 +41,11 @@ class Runner(Protocol):
 
     @property
     def sample(self) -> int:
-        """Run every so manieth of the cases that have nothing to do with the group size."""
+        """Run one in this many of the cases that do not depend on the group size."""
         ...
 
     def updates(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
-        """Return the final state of each vector after init and one update a chunk."""
+        """Return the final state of each vector after init and one update for each chunk."""
         ...
 
     def products(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
@@ -53,7 +53,7 @@ class Runner(Protocol):
         ...
 
     def segments(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
-        """Return the final state of each vector, every chunk hashed apart and combined."""
+        """Return the final state of each vector, with every chunk hashed apart and combined."""
         ...
 
     def powers(self, built: Built[Point], vectors: Sequence[Vector]) -> list[bytes]:
@@ -61,17 +61,17 @@ class Runner(Protocol):
         ...
 
     def calls(self, callee: Callee, function: str, values: Sequence[Values]) -> list[Answer]:
-        """Return what the function writes to, and what it returns, for each set of values."""
+        """Return what the function writes and returns, for each set of values."""
         ...
 
     def answers(self, callee: Callee, function: str, calls: Sequence[Arguments]) -> list[Answer]:
-        """Return the same for calls whose arguments are given."""
+        """Return the same for given calls."""
         ...
 
     def check(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
         """Return what is wrong with bounds, alignment and calling convention, one line each.
 
-        `chosen` are calls to put at every place beside arbitrary ones, by functions' names.
+        `chosen` has calls, by function, to make at every place in addition to arbitrary ones.
         """
         ...
 
@@ -107,7 +107,7 @@ class Native:
         )
 
     def answers(self, callee: Callee, function: str, calls: Sequence[Arguments]) -> list[Answer]:
-        """Make the calls so."""
+        """Make the calls in the same way."""
         own = callee.exported[function]
         called = self._called(callee.name, own, calls, False)
         for number, one in enumerate(called):
@@ -116,18 +116,18 @@ class Native:
         return [answered(own.function, one.buffers, one.register) for one in called]
 
     def check(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
-        """Run the harness's own sweep over a hash, and put all other functions at every place."""
+        """Run the harness's sweep of a hash, and call all other functions at every place."""
         swept = self.swept(callee)[1] if _is_hash(callee) else []
         return [*swept, *self.placed(callee, chosen)]
 
     def swept(self, callee: Callee) -> tuple[int, list[str]]:
-        """Run the harness's own sweep over a hash; return the number of calls, and the faults."""
+        """Run the harness's sweep of a hash; return the number of calls and the faults."""
         report = self.harness.check(callee.name)
         faulty = (f for f in report.findings if not f.ok)
         return report.calls, [f"{f.category}: {f.detail or 'did not run'}" for f in faulty]
 
     def placed(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
-        """Put the functions that the sweep does not know at every place."""
+        """Call the functions that the sweep does not know at every place."""
         exported, functions = callee.exported, list(callee.exported)
         if _is_hash(callee):
             functions = [function for function in functions if function not in CHECKED]
@@ -145,7 +145,7 @@ class Native:
 
 
 def _is_hash(callee: Callee) -> bool:
-    """Return whether the harness has a sweep of its own for it."""
+    """Return whether the harness has a sweep for it."""
     return isinstance(callee, Built) and callee.kernel.family == Kernel.family
 
 
@@ -153,7 +153,7 @@ def _is_hash(callee: Callee) -> bool:
 class Emulated:
     """The emulated CPU: every buffer ends at an unmapped page, and faults are exact.
 
-    `free` holds the emulators that nobody uses; each thread takes one for a batch of calls.
+    `free` holds idle emulators; each thread takes one for a batch of calls.
     """
 
     free: "Queue[Emulator]"
@@ -224,10 +224,10 @@ class Emulated:
         ]
 
     def check(self, callee: Callee, chosen: Chosen = NOTHING) -> list[str]:
-        """Put all functions at every place, and compare the registers before and after."""
+        """Call all functions at every place, and compare the registers before and after."""
 
         def call(function: str, calls: Sequence[Arguments], dirty: bool) -> Sequence[Called]:
-            del dirty  # they always are: the registers hold garbage
+            del dirty  # they always are: registers hold garbage
             return [
                 Called(
                     ", ".join(abi_faults(callee.abi, one.before, one.after)),
@@ -262,14 +262,14 @@ class Emulated:
 
 
 def _turns(vectors: Sequence[Vector]) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield, turn by turn, the next chunk of every vector that has one, and its number."""
+    """Yield, turn by turn, each vector's next chunk with its number."""
     for turn in range(max((len(vector.chunks) for vector in vectors), default=0)):
         yield [(i, v.chunks[turn]) for i, v in enumerate(vectors) if turn < len(v.chunks)]
 
 
 @lru_cache(maxsize=64)
 def _image(obj: bytes) -> Image:
-    """Return an object laid out; a worker keeps what it has loaded as long as it is this value."""
+    """Return an object's layout. A worker keeps what it has loaded while this value is the same."""
     return load_object(obj)
 
 

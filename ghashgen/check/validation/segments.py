@@ -1,7 +1,7 @@
-"""Splitting a message into segments: cases for kernels that export power and combine.
+"""Splits messages into segments: cases for kernels that export power and combine.
 
 Every chunk of a vector is hashed from state 0, as a thread would, and folded in from the left with
-the power of its blocks, so the state must be the one that updates in turn reach: pyca's answer.
+the power for its number of blocks. The final state must be that of updates in turn: pyca's answer.
 """
 
 import random
@@ -23,13 +23,13 @@ EXPONENTS = (
     *(1 << i for i in range(6, 64)),
     *((1 << i) - 1 for i in range(6, 65)),
 )
-"""Exponents of H that are run: small ones, single bits, runs of ones up to 2^64 - 1."""
+"""Exponents of H to run: small ones, single bits, runs of ones up to 2^64 - 1."""
 
 
 def resplit(cases: Iterable[Case], most: int) -> Iterator[Case]:
-    """Yield `most` of the cases, evenly taken, each cut into segments at random block boundaries.
+    """Yield `most` of the cases, evenly chosen, each cut at random block boundaries.
 
-    Empty segments are among them, and a partial last block wherever the case has one.
+    Some segments are empty, and the last block is partial if the case's is.
     """
     rng = random.Random(SEED + 5)
     found = list(cases)
@@ -46,7 +46,7 @@ def resplit(cases: Iterable[Case], most: int) -> Iterator[Case]:
 
 
 def power_of(h: bytes, m: int, op: str) -> bytes:
-    """Return H^m in the form of h: of POLYVAL's dot, GHASH's product of elements times x."""
+    """Return H^m in the form of h: by POLYVAL's dot, or GHASH's product of elements times x."""
     if op == "ghash":
         return block_from_element(power(element_from_block(h), m))
     twisted = mul(power(mul(element_from_block(byte_reverse(h)), 2), m), X_INVERSE)
@@ -56,7 +56,7 @@ def power_of(h: bytes, m: int, op: str) -> bytes:
 def powers(op: str) -> list[Case]:
     """Return cases for NAME_power; the first 8 bytes of a vector's x are m, little-endian.
 
-    Expected is what the field's specification says: no library that could be asked exports it.
+    Answers come from the field's specification, because no library exports this.
     """
     rng = random.Random(SEED + 6)
     out = []

@@ -4,7 +4,7 @@ With the message-authentication key h and the message-encryption key e derived f
 
     tag = AES_e((POLYVAL_h(padded A ‖ padded P ‖ lengths) + nonce) with its top bit cleared)
 
-so decrypting pyca's tag gives 127 of the 128 bits that a kernel must reach.
+So decrypting pyca's tag gives 127 of the 128 bits that a kernel must reach.
 """
 
 import random

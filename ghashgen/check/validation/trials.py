@@ -1,4 +1,4 @@
-"""A call of a function, what must come of it, and whether it did."""
+"""A call of a function, its expected results, and the comparison."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ INIT = "init"
 
 @dataclass(frozen=True)
 class Part:
-    """What must stand in the memory of a parameter, from a byte of it on."""
+    """Expected content of a parameter's memory, from one of its bytes on."""
 
     name: str
     wanted: bytes
@@ -40,28 +40,28 @@ class Part:
 
 @dataclass(frozen=True)
 class Trial:
-    """One call under a key; the table is what init makes of the key."""
+    """One call under a key; the table is init's result for the key."""
 
     function: str
     what: str
     key: bytes
     given: Values
-    """By the names of parameters, all but the table."""
+    """Values by the names of parameters, except the table."""
     parts: Sequence[Part]
     result: int | None = None
-    """What must be returned, None of a function that returns nothing."""
+    """Expected return value; None for a function that returns nothing."""
     in_place: bool = False
     said: Mapping[str, int] = field(default_factory=dict)
-    """Numbers that are passed instead of the bytes that a buffer has."""
+    """Numbers passed instead of the buffers' actual lengths."""
     zeros: Mapping[str, int] = field(default_factory=dict)
-    """Zero bytes after what is given, by the names of parameters."""
+    """Zero bytes to append to the given values, by parameter."""
     at_start: bool = False
-    """Whether buffers begin behind what must not be touched, instead of ending before it."""
+    """Whether buffers begin just behind a forbidden page, instead of ending before one."""
 
     def arguments(self, callee: Callee, table: bytes | None) -> Arguments:
-        """Return the arguments; without a table there is garbage in its place.
+        """Return the arguments; without a table, its place holds garbage.
 
-        A function that takes none gets none.
+        A function without a table parameter gets none.
         """
         own = callee.exported[self.function]
         function, name = own.function, table_of(own.function)
@@ -92,23 +92,23 @@ class Trial:
 
 
 AT_ONCE = 1024
-"""Trials that are made before their answers are looked at."""
+"""Trials to run before their answers are checked."""
 
 
 def together(trials: Iterable[Trial]) -> Iterator[list[Trial]]:
-    """Yield trials by AT_ONCE, so that few are held at a time."""
+    """Yield trials in lists of AT_ONCE, to limit memory."""
     left = iter(trials)
     while some := list(islice(left, AT_ONCE)):
         yield some
 
 
 def table_of(function: Function[Any]) -> str:
-    """Return the name of the parameter that points to the table, "" if there is none."""
+    """Return the name of the table parameter, or ""."""
     return next((p.name for p in function.params if isinstance(p.size, Table)), "")
 
 
 def run(runner: Runner, callee: Callee, trials: Iterable[Trial]) -> tuple[int, list[str]]:
-    """Make the calls until some are wrong; return how many were made, and what was wrong.
+    """Make the calls until some are wrong; return the number of calls, and what was wrong.
 
     Raises:
         GhashgenError: as `faults`.
@@ -122,7 +122,7 @@ def run(runner: Runner, callee: Callee, trials: Iterable[Trial]) -> tuple[int, l
 
 
 def faults(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Iterator[str]:
-    """Make the calls and yield what is wrong, one line a call.
+    """Make the calls and yield what is wrong, one line for each call.
 
     Raises:
         GhashgenError: a call faults, writes beside its buffers or violates the convention.
@@ -139,7 +139,7 @@ def faults(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Iterator[
 def _answers(
     runner: Runner, callee: Callee, function: str, some: Sequence[tuple[Trial, Arguments]]
 ) -> Iterator[tuple[Trial, Answer]]:
-    """Yield the answers; a call that was stopped is told by what it was, not by its number."""
+    """Yield the answers; an error of a stopped call describes the trial instead of its number."""
     try:
         answers = runner.answers(callee, function, [call for _, call in some])
     except GhashgenError as stopped:
@@ -155,7 +155,7 @@ def _answers(
 def calls(
     runner: Runner, callee: Callee, trials: Mapping[str, Sequence[Trial]]
 ) -> dict[str, list[Arguments]]:
-    """Return the calls of trials, by the names of functions."""
+    """Return the calls of trials, by function."""
     tables = _tables(runner, callee, [trial for some in trials.values() for trial in some])
     return {
         name: [trial.arguments(callee, tables[trial.key]) for trial in some]
@@ -164,9 +164,9 @@ def calls(
 
 
 def _tables(runner: Runner, callee: Callee, trials: Sequence[Trial]) -> Mapping[bytes, bytes]:
-    """Return the tables of the keys of all functions but init: what init makes of them.
+    """Return the tables that all functions but init need, as init fills them.
 
-    Of an object without init they are what its statement says that they hold.
+    For an object without init they follow from its statement.
     """
     keys = list(dict.fromkeys(trial.key for trial in trials if trial.function != INIT))
     if INIT not in callee.exported:

@@ -1,7 +1,7 @@
 """Lengths at many turns of a loop: what is right around two groups may be wrong at the third.
 
-Whatever a loop carries from turn to turn, a pointer, a count, a block, is used again at each; what
-it carries wrongly may show at a later turn alone, at one residue alone.
+Values that a loop carries (a pointer, a count, a block) are used again in each turn. An error in
+them may show only at a later turn, or at one residue.
 """
 
 import random
@@ -13,28 +13,28 @@ from ghashgen.check.validation.cases import SEED
 from ghashgen.check.validation.trials import Trial
 
 FIRST, TURNS = 3, 16
-"""The turns of a loop at which residues are run; before them every length is."""
+"""The turns at which residues are run; below them every length is run."""
 
 FARTHEST = 64
 """Turns up to which lengths are drawn at random."""
 
 DRAWN, DRAWN_FEW = 24, 4
-"""How many of these there are; and where calls take long."""
+"""Number of random lengths; the same if calls are slow."""
 
 OUT = "out"
-"""The parameter that may be the memory of another one."""
+"""The parameter that may share another's memory."""
 
 FEW = 2
-"""Where calls take long: at so many turns each residue modulo 16 is run."""
+"""If calls are slow: number of turns at which each residue modulo 16 is run."""
 
 
 def lengths(blocks: int, few: bool, multiple: int = 1) -> Sequence[int]:
-    """Return lengths in bytes, in increasing order, for a loop that takes so many blocks a turn.
+    """Return lengths in bytes, ascending, for a loop that takes `blocks` blocks in a turn.
 
-    They are all below three turns that `tail_bound` leaves, every residue modulo 16 at each of 3 to
-    16 turns, every residue modulo a group at one of these, and one at random from each of DRAWN
-    equal parts of the turns from there to 64. `few` leaves every residue modulo 16 at two turns.
-    All are multiples of `multiple`.
+    They are: all below three turns that `tail_bound` leaves; every residue modulo 16 at each of 3
+    to 16 turns; every residue modulo a group at one of these; one random length from each of DRAWN
+    equal parts of the turns from there to 64. `few` runs residues modulo 16 at only two turns. All
+    are multiples of `multiple`.
     """
     group, some = BLOCK_BYTES * blocks, TURNS + 1 - FIRST
     most = max(blocks, some)
@@ -53,9 +53,10 @@ def lengths(blocks: int, few: bool, multiple: int = 1) -> Sequence[int]:
 
 
 def on_both_sides(trials: Iterable[Trial], few: bool) -> Iterator[Trial]:
-    """Yield trials against the pages behind their buffers and before them; if few, in turn.
+    """Yield trials against the pages behind their buffers and before them; if few, alternately.
 
-    What may be done in place is done so on one of the two sides, at each residue modulo 16 on both.
+    Trials that may run in place do so on one of the two sides, and on both at each residue modulo
+    16.
     """
     for number, trial in enumerate(trials):
         side, shares = (number ^ number >> 4) & 1, any(part.name == OUT for part in trial.parts)

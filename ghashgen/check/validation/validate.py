@@ -1,7 +1,7 @@
 """Validates kernels, each by the module that its family names (`Family.validation`).
 
-That module exports `validator(kernels)`, which returns what validates one kernel of a run:
-(runner, kernel) → `Validation`.
+That module exports `validator(kernels)`, which returns a function that validates one kernel of a
+run: (runner, kernel) → `Validation`.
 """
 
 import importlib
@@ -25,15 +25,15 @@ def validate(
     runner_for: Callable[[Built[Point]], Runner],
     on_done: Callable[[Validation], None] = lambda result: None,
 ) -> list[Validation]:
-    """Validate kernels, in parallel threads: the work is done in other processes.
+    """Validate kernels in parallel threads; other processes do the work.
 
-    An empty list of kernels is refused, so that nothing unrun is ever called validated.
+    An empty list is refused, so that nothing is called validated without having run.
 
     Raises:
-        GhashgenError: there is no kernel, or one of a family that nothing validates.
+        GhashgenError: there is no kernel, or nothing validates a kernel's family.
     """
     if not kernels:
-        raise GhashgenError("no kernel to validate", "widen the choice")
+        raise GhashgenError("no kernels to validate", "choose more")
     names = dict.fromkeys(built.kernel.family for built in kernels)
     one = {
         name: _validator(name, [built for built in kernels if built.kernel.family == name])
@@ -55,6 +55,6 @@ def validate(
 def _validator(name: str, kernels: Sequence[Built[Point]]) -> Validator:
     family = families()[name]
     if not family.validation:
-        raise GhashgenError(f"nothing validates kernels of {family.title}", "choose others")
+        raise GhashgenError(f"kernels of {family.title} cannot be validated", "choose others")
     made: Validator = importlib.import_module(family.validation).validator(kernels)
     return made

@@ -1,1 +1,1 @@
-"""The verbs of the command line, one a file, each exporting COMMAND."""
+"""The verbs of the command line, one in each file. Each exports COMMAND."""

@@ -28,10 +28,10 @@ from ghashgen.support.wording import choose_one, counted
 
 
 class _Attack(click.Command):
-    """The verb; its help lists the parts."""
+    """The verb, with a help text that lists the parts."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Name each part with what it tries."""
+        """List the parts with their purpose."""
         with formatter.section("Parts"):
             formatter.write_dl([(part.name, part.purpose) for part in parts().values()])
 
@@ -45,9 +45,7 @@ class _Attack(click.Command):
     shell_complete=one_of(lambda: parts()),
 )
 @click.option("--parts", "only_list", is_flag=True, help="List the parts and stop.")
-@click.option(
-    "--seed", type=int, default=1, show_default=True, help="Seed of everything drawn at random."
-)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random choices.")
 @click.option("--count", type=click.IntRange(1), help="Number of tasks in each part.")
 @click.option(
     "--seconds",
@@ -115,7 +113,7 @@ def COMMAND(
             share = None if end is None else max(0.0, end - time.monotonic()) / left
             _attack(part, options, Budget(count, share, first), jobs, where, totals)
     finally:
-        # What was found out before an interrupt, too.
+        # This prints what was found before an interrupt, too.
         _print(chosen, totals, verbose, as_json)
     found = [finding for outcome, _ in totals.values() for finding in outcome.findings]
     if found:
@@ -129,7 +127,7 @@ def _parts(names: tuple[str, ...]) -> list[Part]:
     known = parts()
     for name in names:
         if name not in known:
-            raise GhashgenError(f"no part is called {name!r}", choose_one(name, known))
+            raise GhashgenError(f"unknown part {name!r}", choose_one(name, known))
     return [known[name] for name in dict.fromkeys(names or known)]
 
 
@@ -141,7 +139,7 @@ def _attack(
     where: Path,
     totals: dict[str, tuple[Outcome, float]],
 ) -> None:
-    """Attack by one part, and keep the sum in `totals` as it grows."""
+    """Run one part, and keep its running sum in `totals`."""
     start = time.perf_counter()
 
     def found(finding: Finding) -> None:

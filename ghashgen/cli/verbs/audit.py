@@ -1,4 +1,4 @@
-"""ghashgen audit: what each kernel costs, counted from its bytes."""
+"""ghashgen audit: count each kernel's instructions in its bytes."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -40,12 +40,13 @@ VIEWS = ("block", "group", "single", "functions")
     type=click.Choice(VIEWS),
     default="block",
     show_default=True,
-    help="Group loop per block or whole; one block in mul (Table 11); whole functions.",
+    help="Count per block of the group loop, per group, for one block in mul (Table 11), or for "
+    "whole functions.",
 )
 @click.option(
     "--ports",
     is_flag=True,
-    help="Port bounds of the group loop by this project's tables and by llvm-mca: models.",
+    help="Model the port bounds of the group loop, by this project's tables and by llvm-mca.",
 )
 @json_option
 def COMMAND(
@@ -59,7 +60,7 @@ def COMMAND(
     ports: bool,
     as_json: bool,
 ) -> None:
-    """Count instructions by class, from the assembled bytes; one row a kernel, side by side."""
+    """Count instructions by class in the assembled bytes, one row for each kernel."""
     kernels = chosen_kernels(choice).kernels
     where = runnable(abi, prefix, table_align, syntax, arch_of(kernels), backend)
     if ports:
@@ -92,7 +93,7 @@ def _loops(audits: list[Audit], per: str) -> Table:
     )
 
     def number(count: int, scale: int, digits: str) -> str:
-        # Families have kernels without such a loop.
+        # Some families have kernels without such a loop.
         return f"{count / scale:{digits}}" if digits else "none"
 
     rows = []
@@ -135,12 +136,12 @@ def _functions(audits: list[Audit]) -> Table:
 
 
 def _require_tables(kernels: Iterable[Point]) -> None:
-    """Refuse kernels of an architecture whose cores no table describes."""
+    """Refuse kernels of an architecture without a port table."""
     for kernel in kernels:
         arch = kernel.instruction_set.arch
         if not arch.uarches():
             raise GhashgenError(
-                f"{kernel.name} is for {arch.title}, of whose cores there is no table",
+                f"{kernel.name} is for {arch.title}, which has no port tables",
                 "leave out --ports",
             )
 
@@ -171,7 +172,7 @@ def _ports_json(name: str, pressures: PortAudit | None) -> dict[str, object]:
 
 
 def _print_ports(pressures: PortAudit) -> None:
-    """Print the table and, below it, what must be known of its figures."""
+    """Print the table and, below it, what a reader must know about its figures."""
     title = "Port bounds of the group loop, cycles per group (a block): models, not measurements"
     columns = (
         *("kernel", "CPU", ">table", "busiest", "uops", ">front end"),
@@ -190,7 +191,7 @@ def _print_ports(pressures: PortAudit) -> None:
     for note, mark in notes.items():
         say(f"{mark:3} {note}")
     known = (f"{table.name} is {table.title}" for table in uarches().values())
-    say(f"CPUs with a table: {'; '.join(known)}")
+    say(f"CPUs with a port table: {'; '.join(known)}")
     if pressures.missing:
         say(pressures.missing)
 
@@ -201,7 +202,7 @@ def _ports_row(item: Pressure) -> tuple[str, ...]:
     def both(cycles: float) -> str:
         return f"{cycles:.2f} ({cycles / item.blocks:.2f})"
 
-    # A bound that leaves out what the CPU cannot run says nothing.
+    # A bound that leaves out instructions the CPU cannot run would mean nothing.
     uops = ", ".join(f"{ports_name(ports)} {n}" for ports, n in bound.demand.items())
     ours: tuple[str, ...] = (
         *(both(bound.cycles), " ".join(bound.busiest), uops, f"{bound.front_end:.2f}"),

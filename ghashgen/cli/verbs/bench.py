@@ -1,4 +1,4 @@
-"""ghashgen bench: measure kernels against other implementations, in one process, in turns."""
+"""ghashgen bench: measure kernels and other implementations in turns, in one process."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +38,7 @@ from ghashgen.support.tables import say, show
 from ghashgen.support.wording import counted
 
 _FULL_UP_TO = 24
-"""Subjects that a table of every cell may have before it must be asked for."""
+"""Largest number of subjects for which every cell is shown unasked."""
 
 
 def _each(what: str) -> str:
@@ -70,14 +70,16 @@ def _every(what: str) -> tuple[str, ...]:
     help=f"Measure: {_each('modes')} (default: all but {', '.join(_every('other_modes'))}).",
     shell_complete=one_of(lambda: _every("modes")),
 )
-@click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
+@click.option("--runs", type=click.IntRange(1), help="Number of processes, run one after another.")
 @core_option
-@click.option("--quick", is_flag=True, help="A first look: few sizes and samples, one run.")
-@click.option("--every", is_flag=True, help="Show every cell, however many subjects there are.")
+@click.option("--quick", is_flag=True, help="Take a first look: few sizes and samples, one run.")
+@click.option("--every", is_flag=True, help="Show every cell, for any number of subjects.")
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
 @click.option("--store", type=click.Path(path_type=Path), help="SQLite file to add the results to.")
 @click.option("--record", is_flag=True, help="Write this CPU's record, docs/bench/CPU.json.")
-@click.option("--note", default="", help="What a reader of the record must know, as peers' builds.")
+@click.option(
+    "--note", default="", help="A note for readers of the record, such as how peers were built."
+)
 @json_option
 def COMMAND(
     choice: Choice,
@@ -95,7 +97,7 @@ def COMMAND(
     note: str,
     as_json: bool,
 ) -> None:
-    """Measure kernels of one family, after a check that every one gives the same result."""
+    """Measure kernels of one family, after a check that all give the same result."""
     if record:
         require_clone(FOLDER)
     contest, kernels = _entered(choice)
@@ -108,7 +110,7 @@ def COMMAND(
     refuse_impossible(contest, peers, sizes, modes, runs, core)
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
-    # Peers bring a few subjects each; the bar is close enough without asking the program.
+    # Each peer brings a few subjects; the bar need not be exact.
     cells = cells_in_plan(len(built) + 2 * len(peers) + len(given), sizes, modes, runs)
     with progress("measure", cells) as advance:
         results = bench(
@@ -138,16 +140,16 @@ def COMMAND(
 
 
 def _entered(choice: Choice) -> tuple[Contest, tuple[Point, ...]]:
-    """Return the kernels to measure, of one family, and its contest.
+    """Return the kernels to measure and their contest.
 
-    Where a choice fits several families, they are of the first.
+    If the choice fits several families, the first is taken.
     """
     found = chosen_kernels(choice, lambda family: family.name in CONTESTS).kernels
-    # POLYVAL is another function: what runs here must agree on one result.
+    # POLYVAL is another function, and all subjects here must agree on one result.
     kernels = tuple(kernel for kernel in found if axes_of(kernel).get("op", "ghash") == "ghash")
     if choice != Choice() and len(kernels) < len(found):
         other = counted(len(found) - len(kernels), "kernel")
-        click.echo(f"left out: {other} of op polyval: what is measured here is GHASH", err=True)
+        click.echo(f"left out: {other} of op polyval: bench measures GHASH", err=True)
     families = {kernel.family for kernel in kernels}
     entered = next((name for name in CONTESTS if name in families), next(iter(CONTESTS)))
     return CONTESTS[entered], tuple(k for k in kernels if k.family == entered)

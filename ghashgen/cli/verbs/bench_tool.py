@@ -1,4 +1,4 @@
-"""ghashgen bench-tool: how long the tool itself takes."""
+"""ghashgen bench-tool: measure how long the tool itself takes."""
 
 import click
 from msgspec.structs import asdict
@@ -15,13 +15,17 @@ from ghashgen.support.wording import counted
 
 
 @click.command("bench-tool")
-@click.option("--job", is_flag=True, help="Also a plain make: generate, identities, validate.")
-@click.option("--emulated", is_flag=True, help="Also that with every kernel emulated; minutes.")
-@click.option("--proofs", is_flag=True, help="Also the proof of every kernel anew; minutes.")
+@click.option("--job", is_flag=True, help="Also time a plain make: generate, identities, validate.")
+@click.option(
+    "--emulated", is_flag=True, help="Also time that with every kernel emulated; takes minutes."
+)
+@click.option(
+    "--proofs", is_flag=True, help="Also time a new proof of every kernel; takes minutes."
+)
 @click.option("--record", is_flag=True, help=f"Store this CPU's figures in {tool.FOLDER}/.")
 @json_option
 def COMMAND(job: bool, emulated: bool, proofs: bool, record: bool, as_json: bool) -> None:
-    """Time the tool on two cores, beside its targets; decides nothing."""
+    """Time the tool on two cores and show its targets; exceeding one is not an error."""
     kernels = catalogue()
     sources = git_commit()
     with tool.two_cores() as cores:

@@ -1,4 +1,4 @@
-"""ghashgen compare: a paper's comparison, repeated on this machine."""
+"""ghashgen compare: repeat a paper's comparison on this machine."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -38,12 +38,12 @@ from ghashgen.support.wording import choose_one
 @click.command("compare", epilog=f"STUDY is one of {', '.join(studies())}.")
 @click.argument("study", required=False, shell_complete=one_of(studies))
 @sizes_option
-@click.option("--runs", type=click.IntRange(1), help="Processes to start, one after another.")
+@click.option("--runs", type=click.IntRange(1), help="Number of processes, run one after another.")
 @core_option
-@click.option("--quick", is_flag=True, help="A first look: few samples, one run.")
+@click.option("--quick", is_flag=True, help="Take a first look: few samples, one run.")
 @click.option("--csv", "csv_out", is_flag=True, help="Print CSV instead of a table.")
 @click.option("--record", is_flag=True, help=f"Store this CPU's result and write {NAME}.")
-@click.option("--write", "rewrite", is_flag=True, help=f"Write {NAME} from what is stored.")
+@click.option("--write", "rewrite", is_flag=True, help=f"Write {NAME} from the stored results.")
 @click.option("--check", "only_check", is_flag=True, help=f"Fail if {NAME} is stale.")
 @json_option
 def COMMAND(
@@ -60,20 +60,22 @@ def COMMAND(
 ) -> None:
     """Repeat the comparison of a paper on this machine; see docs/comparisons.md.
 
-    Every variant is checked, then measured in turns in one process, like `bench`; the paper's own
-    ratios stand beside those measured here.
+    Every variant is checked, then measured in turns in one process, as `bench` does. The output
+    shows the paper's ratios beside the measured ones.
     """
     if record or rewrite or only_check:
         require_clone(NAME)
     if rewrite or only_check:
         if study or record or (rewrite and only_check):
-            raise GhashgenError("--write and --check stand alone", "choose one, without a study")
+            raise GhashgenError(
+                "--write and --check exclude each other and take no study", "give one of them alone"
+            )
         _document(rewrite, as_json)
         return
     chosen = _chosen(study)
     root = project_root()
     if record:
-        # What would fail after minutes of measuring fails now.
+        # Fail now rather than after minutes of measuring.
         rendered(read(root), [(chosen, ())])
     effort = replace(QUICK if quick else Effort(), core=core)
     result = _measured(chosen, sizes or chosen.sizes, runs or (1 if quick else 5), effort)
@@ -131,7 +133,7 @@ def _document(rewrite: bool, as_json: bool) -> None:
 
 
 def _plain(study: Study, result: Record) -> dict[str, Any]:
-    """Return the record and, beside it, what the paper states."""
+    """Return the record with the paper's figures beside it."""
     stated = {v.label: v.paper_time for v in study.variants if v.paper_time is not None}
     paper = {
         "source": study.source,

@@ -1,4 +1,4 @@
-"""ghashgen doctor: what this machine has and lacks."""
+"""ghashgen doctor: list what this machine has and lacks."""
 
 from dataclasses import asdict
 
@@ -13,7 +13,7 @@ from ghashgen.support.tables import Table, show
 @click.command("doctor")
 @json_option
 def COMMAND(as_json: bool) -> None:
-    """Say what this machine has, what it lacks, and the command that mends it."""
+    """List what this machine has and lacks, with the command that installs what is missing."""
     findings = examine(build_folder("harness"))
     if as_json:
         print_json([{**asdict(finding), "ok": finding.ok} for finding in findings])

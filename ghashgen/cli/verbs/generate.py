@@ -33,12 +33,12 @@ from ghashgen.support.wording import counted
 @choice_options
 @target_options
 @format_option
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; - prints one kernel.")
+@click.option("--out", type=click.Path(path_type=Path), help="Output folder; - prints one kernel.")
 @click.option(
     "--chosen",
     "chosen_file",
     type=click.Path(path_type=Path),
-    help="Only the kernels of this chosen set (ghashgen tune), in its order.",
+    help="Emit only the kernels of this chosen set (ghashgen tune), in its order.",
 )
 @threads_option
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
@@ -74,12 +74,14 @@ def COMMAND(
         _compare(choice, where, out or default_out(), as_json)
         return
     if threads and (out is None or str(out) == "-"):
-        raise GhashgenError("--threads adds files to a folder of its own", "give --out FOLDER")
+        raise GhashgenError("--threads needs a separate output folder", "give --out FOLDER")
     if str(out) == "-":
         if as_json:
             raise GhashgenError("--out - prints the text of a kernel, not JSON", "leave out --json")
         if len(kernels) != 1:
-            raise GhashgenError(f"{len(kernels)} kernels are chosen for --out -", "choose one")
+            raise GhashgenError(
+                f"--out - prints one kernel, and you chose {len(kernels)}", "choose one"
+            )
         assembler = find_assembler(where.syntax.assembler)
         click.echo(make(kernels[0], where, assembler).text, nl=False)
         return
@@ -112,12 +114,12 @@ def _chosen(
     only_check: bool,
     as_json: bool,
 ) -> None:
-    """Emit a chosen set into a folder of its own."""
+    """Emit a chosen set into a separate folder."""
     if out is None or str(out) == "-" or out.resolve() == default_out().resolve():
-        raise GhashgenError("a chosen set goes to a folder of its own", "give --out FOLDER")
+        raise GhashgenError("--chosen needs a separate output folder", "give --out FOLDER")
     if choice != Choice() or only_check:
         raise GhashgenError(
-            "--chosen names the kernels already, and takes no choice by axes and no --check",
+            "--chosen already names the kernels, so it takes no filters and no --check",
             "leave them out",
         )
     found = load(path)
@@ -148,11 +150,13 @@ def _chosen(
     count = counted(len(found.kernels), "kernel")
     click.echo(f"{count}, {_beside(output)} and {manifest.NAME} in {out}")
     for name in stale:
-        click.echo(f"{name}: its code is not what was chosen; run ghashgen tune again", err=True)
+        click.echo(
+            f"{name}: its code has changed since it was chosen; run ghashgen tune again", err=True
+        )
 
 
 def _beside(output: generator.Output) -> str:
-    """Name the files that stand beside the kernels' folders, but for the manifest."""
+    """Name the files beside the kernels' folders, except the manifest."""
     return ", ".join(sorted(f for f in output.files if "/" not in f and f != manifest.NAME))
 
 
@@ -161,22 +165,21 @@ def _only_the_catalogue(kernels: tuple[object, ...], where: Target) -> None:
     for kernel in kernels:
         if kernel not in known or where != target():
             raise GhashgenError(
-                f"{getattr(kernel, 'name', kernel)} for this target is not in the checked-in "
-                "catalogue",
+                f"the checked-in catalogue lacks {getattr(kernel, 'name', kernel)} for this target",
                 "give --out FOLDER, or --out - to print it",
             )
 
 
 def _compare(choice: Choice, where: Target, folder: Path, as_json: bool) -> None:
-    """Compare a folder with the whole catalogue, once its manifest is known to be one."""
+    """Compare a folder with the whole catalogue, if it has a manifest."""
     if choice != Choice():
         raise GhashgenError(
-            "--check compares a folder with the whole catalogue and takes no choice of kernels",
-            "leave the choice out; ghashgen vendor --check compares a folder of some kernels",
+            "--check compares a folder with the whole catalogue, so it takes no filters",
+            "leave them out; ghashgen vendor --check checks a folder of chosen kernels",
         )
     if manifest.read(folder) is None:
         raise GhashgenError(
-            f"{folder} has no {manifest.NAME}: there is nothing to compare",
+            f"{folder} has no {manifest.NAME} to compare with",
             "write it: ghashgen generate, with the same options and no --check",
         )
     with progress("regenerate", len(catalogue())) as advance:

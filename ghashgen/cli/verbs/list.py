@@ -1,4 +1,4 @@
-"""ghashgen list: the kernels and their axes."""
+"""ghashgen list: list kernels and their axes."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,8 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
         return
     shown = {k.family for k in kernels}
     numbers = {axis.name: axis.is_number for f in in_order() if f.name in shown for axis in f.axes}
-    # Numbers last; a name says every axis that is not at its default.
+    # Numbers go last. Any axis may be dropped on a narrow terminal: the name shows every value that
+    # is not a default.
     columns = tuple(sorted(numbers, key=lambda axis: numbers[axis]))
     rows = []
     for k in kernels:
@@ -47,7 +48,7 @@ def COMMAND(choice: Choice, as_json: bool) -> None:
     spare = tuple(axis for axis in columns if not numbers[axis])[::-1]
     show(Table(counted(len(kernels), "kernel"), heads, tuple(rows), spare=spare))
     if unproved := sorted({of for k in kernels for of in _unproved(k)}):
-        say(f"the bytes of {' and '.join(unproved)} kernels are not proved (SOUNDNESS.md)")
+        say(f"{' and '.join(unproved)} kernels are not proved (SOUNDNESS.md)")
 
 
 def _word(value: Value) -> str:
@@ -57,7 +58,7 @@ def _word(value: Value) -> str:
 
 
 def _unproved(kernel: Point) -> Iterator[str]:
-    """Yield what a kernel is of that the prover does not know: architecture, family."""
+    """Yield the architecture or family that the prover does not know."""
     arch, family = kernel.instruction_set.arch, family_of(kernel)
     if not arch.proved:
         yield arch.title

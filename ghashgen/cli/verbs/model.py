@@ -1,4 +1,4 @@
-"""ghashgen model: our group loops beside peers' published ones, by the port tables alone."""
+"""ghashgen model: compare our group loops with published ones by port tables alone."""
 
 import tomllib
 from collections.abc import Sequence
@@ -57,13 +57,13 @@ from ghashgen.support.paths import project_root, require_clone
 from ghashgen.support.tables import Table, say, show
 
 SPARE = ("uops by port", "memory", "load", "other")
-"""Columns that a narrow terminal does without: the bound and what binds it stay."""
+"""Columns that a narrow terminal may drop. The bound and its ports stay."""
 
 OURS: tuple[tuple[type[Kernel] | type[GcmKernel], Choice], ...] = (
     (Kernel, Choice(op=("ghash",), wipe=(False,))),
     (GcmKernel, Choice(wipe=(False,))),
 )
-"""The kernels that may stand for ours, of each family that has a loop."""
+"""The kernels of each family that the comparison draws ours from."""
 
 
 @click.command("model")
@@ -71,12 +71,16 @@ OURS: tuple[tuple[type[Kernel] | type[GcmKernel], Choice], ...] = (
     "--uarch",
     "chosen",
     multiple=True,
-    help="Only this CPU; see audit --ports.",
+    help="Show only this CPU; see audit --ports.",
     shell_complete=one_of(uarches),
 )
-@click.option("--write", is_flag=True, help=f"Replace the block between {PAGE}'s markers.")
-@click.option("--check", "only_check", is_flag=True, help=f"Fail if {PAGE}'s block is stale.")
-@click.option("--recount", "again", is_flag=True, help="Count stored loops in installed libraries.")
+@click.option("--write", is_flag=True, help=f"Update the tables in {PAGE}.")
+@click.option(
+    "--check", "only_check", is_flag=True, help=f"Fail if the tables in {PAGE} are stale."
+)
+@click.option(
+    "--recount", "again", is_flag=True, help="Compare stored counts with installed libraries."
+)
 @click.option(
     "--count",
     "counted",
@@ -84,8 +88,12 @@ OURS: tuple[tuple[type[Kernel] | type[GcmKernel], Choice], ...] = (
     help="Print the histogram of a function's main loop in this object or library, as TOML.",
 )
 @click.option("--symbol", help="With --count: the global symbol of the function.")
-@click.option("--member", default="", help="With --count: the library's object that ends so.")
-@click.option("--blocks", type=click.IntRange(1), help="With --count: blocks of 16 bytes a pass.")
+@click.option(
+    "--member", default="", help="With --count: the end of the name of the library's object."
+)
+@click.option(
+    "--blocks", type=click.IntRange(1), help="With --count: 16-byte blocks in one pass of the loop."
+)
 @json_option
 def COMMAND(
     chosen: tuple[str, ...],
@@ -98,7 +106,9 @@ def COMMAND(
     blocks: int | None,
     as_json: bool,
 ) -> None:
-    """Compare port bounds of our loops and of peers' published ones: model, not measurement."""
+    """Compare port bounds of our loops with those of published loops: a model, not a
+    measurement.
+    """
     jobs = (write, only_check, again, counted is not None)
     if sum(jobs) > 1:
         raise GhashgenError(
@@ -134,7 +144,7 @@ def _gather() -> Comparison:
 
 
 def comparison_of(kernels: Sequence[Point]) -> Comparison:
-    """Return these kernels beside every stored peer, record and goal."""
+    """Return these kernels compared with every stored peer, record and goal."""
     where, stored = target("sysv"), peers()
     with progress("model", len(kernels)) as advance:
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
@@ -215,5 +225,5 @@ def _refuse_differing(found: list[Recount]) -> None:
     if wrong:
         raise GhashgenError(
             f"stored counts differ from the library: {', '.join(wrong)}",
-            "if its version is another, that is no fault; else count again with --count",
+            "another version of the library may differ; for the same version, use --count again",
         )

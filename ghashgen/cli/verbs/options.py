@@ -36,24 +36,24 @@ K = TypeVar("K", bound=Point)
 NAME_HELP = "Kernel of the catalogue, or a glob in quotes: 'ghash_avx_*'."
 
 RULE = """
-    Which kernels: give an option several times to allow several values. Each combination of the
-    values stands for all kernels of the catalogue that have them, whatever else they do (--plain:
-    for those that do nothing else). Where the catalogue has none, kernels are made on demand: other
-    axes at their defaults, with every multiply and reduce that fits. A combination that makes no
-    sense is named and left out. --name takes kernels of the catalogue; the other filters narrow
-    them down. A kernel that lacks an axis is not chosen by it."""
+    Choosing kernels: repeat an option to allow several values. Each combination of values selects
+    every kernel of the catalogue that has them (--plain: only kernels whose other axes are at their
+    defaults). If the catalogue has none, kernels are made on demand, with the other axes at their
+    defaults and every multiply and reduce that fits. Invalid combinations are named and left out.
+    --name selects kernels of the catalogue, and the other filters narrow the selection. A filter
+    never selects a kernel that lacks its axis."""
 
 FAMILY_HELP = (
     "Family of kernels (default: all; a kernel made on demand belongs to the first that fits)."
 )
 
-PLAIN_HELP = "Only kernels whose other axes are at their defaults: no twins that wipe, stream …"
+PLAIN_HELP = "Only kernels whose other axes are at their defaults: no variants that wipe, stream …"
 
 
 def choice_options(function: F) -> F:
-    """Add the filters by axis; the verb receives one `choice`.
+    """Add a filter for each axis; the verb receives one `choice`.
 
-    An axis of several families is one option, with the help of the first.
+    An axis that several families share is one option, with the first family's help text.
     """
     axes = [alike[0] for alike in all_axes().values()]
 
@@ -95,7 +95,7 @@ def _axis_option(axis: Axis) -> Callable[[F], F]:
 def complete(
     context: click.Context, option: click.Parameter, begun: str
 ) -> list[CompletionItem[str]]:
-    """Return the values of an axis, or the kernels' names, that begin so."""
+    """Return the axis values, or kernel names, with this beginning."""
     axis = option.name or ""
     known = [kernel.name for kernel in catalogue()] if axis == "name" else values_of(axis)
     return _beginning(known, begun)
@@ -104,7 +104,7 @@ def complete(
 def one_of(
     known: Callable[[], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
-    """Return what completes one of these values."""
+    """Return a completion function for these values."""
     return lambda context, option, begun: _beginning(known(), begun)
 
 
@@ -115,15 +115,15 @@ def _beginning(known: Iterable[str], begun: str) -> list[CompletionItem[str]]:
 def chosen_kernels(
     choice: Choice, able: Callable[[Family[Any]], object] = lambda family: True
 ) -> Selection[Point]:
-    """Return the kernels of a choice; say on standard error what was left out, and why.
+    """Return the chosen kernels; say on standard error what was left out, and why.
 
-    `able` says of which families, where a verb cannot work on all.
+    `able` tells which families a verb can work on.
     """
     return _said(look_up(choice, able))
 
 
 def chosen_of(kind: type[K], choice: Choice) -> Selection[K]:
-    """Return those of a family, for verbs that work on one alone."""
+    """Return the chosen kernels of one family, for verbs that work on one family alone."""
     return _said(look_up_of(kind, choice))
 
 
@@ -137,20 +137,20 @@ def _said(found: Selection[K]) -> Selection[K]:
 
 
 def say_twins(choice: Choice, found: Selection[Point]) -> None:
-    """Say on standard error how many kernels do what nobody asked for, where others do not."""
+    """Say on standard error how many kernels do more than was asked for, if others do not."""
     more = [axes for kernel in found.kernels if (axes := choice.beyond(kernel))]
     if not choice.axes or choice.name or not more or len(more) == len(found.kernels):
         return
     which = ", ".join(dict.fromkeys(axis for each in more for axis in each))
     click.echo(
-        f"{len(more)} of the {len(found.kernels)} kernels are away from the defaults of axes that "
-        f"were not given ({which}); --plain leaves them out",
+        f"{len(more)} of the {len(found.kernels)} kernels do more than you asked for ({which}); "
+        "--plain leaves them out",
         err=True,
     )
 
 
 def conventions() -> tuple[str, ...]:
-    """Return the name of every calling convention."""
+    """Return the names of all calling conventions."""
     return tuple(name for arch in arches().values() for name in arch.abis)
 
 
@@ -158,20 +158,20 @@ table_align_option = click.option(
     "--table-align",
     type=int,
     default=0,
-    help="Alignment of the table that callers promise, 1 to 64 bytes; default 1, or 16 for sse.",
+    help="Table alignment that callers promise, 1 to 64 bytes (default: 1, or 16 for sse).",
     shell_complete=one_of(lambda: map(str, TABLE_ALIGNS)),
 )
 
 
 def target_options(function: F) -> F:
-    """Add the rendering axes."""
+    """Add the options that say how kernels are rendered."""
     out: Any = function
     for option in (
         click.option("--prefix", default="", help="Put before every symbol, macro and file name."),
         click.option(
             "--abi",
             default="",
-            help="sysv (the default) or win64; aapcs64 for AArch64.",
+            help="Calling convention: sysv (the default) or win64; aapcs64 for AArch64.",
             shell_complete=one_of(conventions),
         ),
         table_align_option,
@@ -179,14 +179,14 @@ def target_options(function: F) -> F:
             "--syntax",
             default="",
             help="nasm (the default); gas (GNU as and Clang, Intel operand order); gas-att; "
-            "for AArch64 gas alone.",
+            "for AArch64 only gas.",
             shell_complete=one_of(syntaxes),
         ),
         click.option(
             "--backend",
             default=OWN,
             show_default=True,
-            help="Who allocates registers and encodes: own, or peachpy, for isa avx and abi sysv.",
+            help="Register allocator and encoder: own, or peachpy (isa avx and abi sysv only).",
             shell_complete=one_of(lambda: BACKENDS),
         ),
     ):
@@ -198,14 +198,15 @@ format_option = click.option(
     "--format",
     "fmt",
     default="",
-    help="elf64, win64 or macho64; without it --abi decides, and win64 alone means --abi win64.",
+    help="Object format: elf64, win64 or macho64 (default: by --abi). Alone, win64 implies --abi "
+    "win64.",
     shell_complete=one_of(
         lambda: tuple({name: 0 for arch in arches().values() for name in arch.formats})
     ),
 )
 
 threads_option = click.option(
-    "--threads", is_flag=True, help="Add a pool of threads for one message (--segments)."
+    "--threads", is_flag=True, help="Add a thread pool for one message; needs --segments kernels."
 )
 
 
@@ -218,8 +219,9 @@ def emission_target(
     backend: str,
     arch: str = DEFAULT,
 ) -> Target:
-    """Return the target of files to emit; say on standard error what a format without its
-    convention stands for.
+    """Return the target of the files to emit.
+
+    Say on standard error which convention a format implies, or that the two differ.
 
     Raises:
         GhashgenError: as `kernels.target.target`.
@@ -231,16 +233,16 @@ def emission_target(
         click.echo(said, err=True)
     elif any(where.fmt.name == other.format != convention.format for other in others):
         click.echo(
-            f"calls by {convention.title} in a file of {where.fmt.title}, as asked: C must declare "
-            f"the functions with __attribute__(({convention.attribute})) (GCC, Clang)",
+            f"the file is {where.fmt.title}, and its functions follow {convention.title}, as "
+            f"asked: declare them in C with __attribute__(({convention.attribute})) (GCC, Clang)",
             err=True,
         )
     return where
 
 
 def say_left_out(entries: Iterable[Entry]) -> None:
-    """Say which figures the dispatcher's order does not rest on, being those of other code."""
-    # The records are large, and completion has no use for them.
+    """Say which records the dispatcher ignores because they measured other code."""
+    # Imported late: the records are large, and completion does not need them.
     from ghashgen.choice.candidate import candidates
     from ghashgen.choice.families.registry import questions
     from ghashgen.choice.figures import left_out
@@ -260,7 +262,7 @@ def _sizes(context: click.Context, option: click.Parameter, text: str | None) ->
         parts = [part.strip().lower() for part in text.split(",")] if text else []
         sizes = tuple(int(p[:-1]) * units[p[-1]] if p[-1:] in units else int(p) for p in parts)
     except ValueError:
-        raise GhashgenError(f"{text!r} is no list of sizes", "write 16,64,1500,4k,1m") from None
+        raise GhashgenError(f"{text!r} is not a list of sizes", "write 16,64,1500,4k,1m") from None
     refuse_sizes(sizes)
     return sizes
 
@@ -272,26 +274,28 @@ def _core(context: click.Context, option: click.Parameter, core: int) -> int:
     return core
 
 
-sizes_option = click.option("--sizes", callback=_sizes, help="Bytes, as 16,64,1500,4k,1m.")
+sizes_option = click.option(
+    "--sizes", callback=_sizes, help="Message sizes in bytes, as 16,64,1500,4k,1m."
+)
 
 core_option = click.option(
     "--core",
     type=int,
     default=-1,
     callback=_core,
-    help="Core to stay on (default: the last allowed).",
+    help="CPU core to run on (default: the last allowed).",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
 def default_out() -> Path:
-    """Return the output folder where no other is named: generated/ of the clone, or here."""
+    """Return the default output folder: generated/ of the clone, or of the working folder."""
     return kernels_folder()
 
 
 def build_folder(name: str) -> Path:
-    """Return a file or folder in the cache, for what may be deleted at any time."""
+    """Return a file or folder in the cache, whose content may be deleted at any time."""
     return cache_folder() / name
 
 
@@ -301,14 +305,14 @@ def print_json(value: Any) -> None:
 
 
 EVERY = 10
-"""Seconds between two lines of progress, where standard error is no terminal."""
+"""Seconds between two lines of progress, if standard error is not a terminal."""
 
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
-    """Show progress on standard error; yields what to call after each item.
+    """Show progress on standard error; yields the function to call after each item.
 
-    On a terminal it is a bar, elsewhere a line every EVERY seconds. `total` None: nobody knows.
+    On a terminal this is a bar, elsewhere a line every EVERY seconds. `total` is None if unknown.
     """
     watched = sys.stderr.isatty()
     with _bar(what, total) if watched else nullcontext(_lines(what, total)) as advance:
@@ -333,7 +337,7 @@ def _lines(what: str, total: int | None) -> Callable[[object], None]:
 
 @contextmanager
 def _bar(what: str, total: int | None) -> Iterator[Callable[[object], None]]:
-    # Slow to import, and completion has no use for it.
+    # Slow to import, and completion does not need it.
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -1,4 +1,4 @@
-"""ghashgen prove: named theorems, about the algebra and about the bytes of every kernel."""
+"""ghashgen prove: prove named theorems about the algebra and about every kernel's bytes."""
 
 from dataclasses import asdict
 
@@ -36,10 +36,12 @@ from ghashgen.support.wording import counted
 @choice_options
 @target_options
 @click.option("--identities", is_flag=True, help="Prove the algebraic identities instead.")
-@click.option("--theorem", default=None, help="Identities with this name, prefix or glob.")
+@click.option(
+    "--theorem", default=None, help="Prove the identities with this name, prefix or glob."
+)
 @click.option("--report", is_flag=True, help="Print each kernel's proof in words.")
 @click.option("--write", is_flag=True, help="Write generated/PROOFS.json; catalogue only.")
-@click.option("--no-cache", is_flag=True, help="Assemble and prove anew, whatever is kept.")
+@click.option("--no-cache", is_flag=True, help="Assemble and prove again, ignoring the cache.")
 @json_option
 def COMMAND(
     choice: Choice,
@@ -55,20 +57,22 @@ def COMMAND(
     no_cache: bool,
     as_json: bool,
 ) -> None:
-    """Prove kernels right from their assembled bytes, for every key, state and message.
+    """Prove kernels correct from their assembled bytes, for every key, state and message.
 
-    Each kernel's functions are decoded and followed for every length around the group, longer
-    messages by induction, of which a sample is followed too: result, memory, constant time, calling
-    convention and, where the kernel has it, wipe. Verdicts are kept under build/proofs, sealed with
-    a key of this user; what changed or is not as it was kept is proved anew. What is proved of the
-    catalogue's kernels must be what docs/expected-theorems.txt lists of them, of the lengths that
-    docs/expected-lengths.txt lists, and all of it what generated/PROOFS.json records.
+    The prover decodes each kernel's functions and follows them for every length around the group
+    size. It proves longer messages by induction, and also follows a sample of them. It proves
+    result, memory, constant time, calling convention and, where the kernel has it, wipe.
+
+    Verdicts are cached under build/proofs, sealed with a key of this user. Whatever changed or
+    fails its seal is proved again. The theorems about the catalogue must be those that
+    docs/expected-theorems.txt lists, for the lengths in docs/expected-lengths.txt, and must match
+    generated/PROOFS.json.
     """
     if identities or theorem:
         if choice != Choice() or write or report:
             raise GhashgenError(
-                "an identity belongs to no kernel, so that --identities and --theorem take no "
-                "choice of kernels, no --write and no --report",
+                "identities belong to no kernel, so --identities and --theorem take no filters, "
+                "no --write and no --report",
                 "leave them out",
             )
         _identities(theorem, as_json)
@@ -105,7 +109,7 @@ def COMMAND(
 
 
 def _catalogue() -> tuple[Point, ...]:
-    """Return the kernels of the catalogue that are to be proved."""
+    """Return the catalogue's kernels that are to be proved."""
     return tuple(kernel for kernel in catalogue() if is_known(family_of(kernel)))
 
 
@@ -135,19 +139,19 @@ def _print(verdicts: list[Verdict]) -> None:
         ran[item.unit] = ran.get(item.unit, 0) + item.numbers
     again = " and ".join(counted(n, unit.removesuffix("s")) for unit, n in ran.items())
     total, spent = (sum(item.seconds for item in items) for items in (verdicts, behind))
-    say(f"behind the induction, {again} run without it: {spent:.1f} of {total:.1f} s of work")
+    say(f"beyond the induction, {again} followed without it: {spent:.1f} of {total:.1f} s of work")
 
 
 def _say_origin(proved: proofs.Proved) -> None:
-    """Say on standard error which verdicts are not of this run, and which were not believed."""
+    """Say on standard error which verdicts came from the cache, and which failed their seal."""
     if proved.reused:
         total = counted(len(proved.verdicts), "verdict")
-        click.echo(f"{proved.reused} of {total} kept from an earlier run", err=True)
+        click.echo(f"{proved.reused} of {total} from an earlier run", err=True)
     if proved.disbelieved:
         names = ledger.some(proved.disbelieved)
-        click.echo(f"not as it was kept here, proved again: {names}", err=True)
+        click.echo(f"the seal does not fit, proved again: {names}", err=True)
     if proved.unsealed:
-        click.echo(f"no verdict is kept: {proved.unsealed}", err=True)
+        click.echo(f"verdicts are not cached: {proved.unsealed}", err=True)
 
 
 def _require(verdicts: list[Verdict], whole: bool) -> None:
@@ -166,17 +170,17 @@ def _require(verdicts: list[Verdict], whole: bool) -> None:
         for item in differ:
             click.echo(item.report(), err=True)
         raise GhashgenError(
-            f"{ledger.EXPECTED} lists other theorems than were proved of "
+            f"{ledger.EXPECTED} lists other theorems than were proved for "
             f"{ledger.some([item.kernel for item in differ])}",
-            "if what was proved is what should be, change the lines above",
+            "if the proved theorems are right, change the lines above",
         )
     if other := ranges.others(verdicts, project_root() / ranges.EXPECTED):
         for line in other:
             click.echo(line, err=True)
         raise GhashgenError(
-            f"{counted(len(other), 'theorem')} of other lengths than {ranges.EXPECTED} has, the "
+            f"{counted(len(other), 'theorem')} for other lengths than {ranges.EXPECTED} lists, the "
             f"first: {other[0].partition(':')[0]}",
-            "if what was proved is what should be, change the list",
+            "if the proved lengths are right, change the list",
         )
 
 
@@ -199,5 +203,5 @@ def _identities(theorem: str | None, as_json: bool) -> None:
         raise GhashgenError(
             f"not proved: {len(failed)} of {counted(len(found), 'identity', 'identities')}, "
             f"first {failed[0].name}: {failed[0].detail}",
-            "the scheme's file states its claim",
+            "compare the scheme's file with the claim that it states",
         )

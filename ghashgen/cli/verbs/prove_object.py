@@ -1,4 +1,4 @@
-"""ghashgen prove-object: prove an object file, emitted here or not."""
+"""ghashgen prove-object: prove any object file, whoever made it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -42,21 +42,28 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
     try:
         sizes = tuple(int(part) for part in text.split(",")) if text else ()
     except ValueError:
-        raise GhashgenError(f"{text!r} is no list of sizes", "write 8,4,1") from None
+        raise GhashgenError(f"{text!r} is not a list of group sizes", "write 8,4,1") from None
     if any(size < 1 for size in sizes) or list(sizes) != sorted(sizes, reverse=True):
-        raise GhashgenError(f"groups of {text} blocks", "write the largest first, as 8,4,1")
+        raise GhashgenError(
+            f"--groups {text} is not a falling list of block counts",
+            "write the largest first, as 8,4,1",
+        )
     return sizes
 
 
 @click.command("prove-object")
 @click.argument("obj", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--spec", type=click.Path(path_type=Path, dir_okay=False), help="TOML statement.")
-@click.option("--symbol", default="", help="What the functions' names begin with.")
+@click.option(
+    "--spec",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="TOML file that states what the object should be.",
+)
+@click.option("--symbol", default="", help="Common prefix of the functions' names.")
 @click.option(
     "--abi",
     default="sysv",
     show_default=True,
-    help="sysv or win64.",
+    help="Calling convention: sysv or win64.",
     shell_complete=one_of(_conventions),
 )
 @table_align_option
@@ -64,12 +71,12 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
     "--run/--no-run",
     "run_it",
     default=None,
-    help="Run it against the specification too. Default: if it is proved.",
+    help="Also run it and compare with the specification. Default: if it is proved.",
 )
 @click.option(
     "--groups",
     callback=_numbers,
-    help="For random points: blocks of its groups, as 8,4,1. Default: found by trying.",
+    help="For random points: its group sizes in blocks, as 8,4,1. Default: found by trial.",
 )
 @choice_options
 @json_option
@@ -84,15 +91,15 @@ def COMMAND(
     choice: Choice,
     as_json: bool,
 ) -> None:
-    """Prove FILE.o right from its bytes, then run it.
+    """Prove FILE.o correct from its bytes, then run it.
 
-    A TOML file states what it should be (--spec, see docs/proof.md), or the axes of a kernel of
-    this project and --symbol do.
+    State what it should be: in a TOML file (--spec, see docs/proof.md), or by the axes of a kernel
+    of this project and --symbol.
 
-    The run shares nothing with the proof (SOUNDNESS.md, section 3). It calls every function at
-    many lengths between guard pages, on this CPU or in an emulator, in a process of its own, and
-    compares with the specification. GHASH and POLYVAL also run at random points with independent
-    powers. --no-run leaves all of it out, and the report says so.
+    The run shares nothing with the proof (SOUNDNESS.md, section 3). A separate process calls every
+    function at many lengths between guard pages, on this CPU or in an emulator, and compares with
+    the specification. GHASH and POLYVAL also run at random points with independent powers.
+    --no-run skips all of this, and the report says so.
     """
     if not obj.is_file():
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
@@ -128,7 +135,7 @@ def COMMAND(
 def _at_random_points(
     obj: Path, claimed: KernelSpec, groups: Sequence[int], *, quiet: bool
 ) -> Sampled | None:
-    """Run an object at random points, as far as these say something of it, and print what."""
+    """Run an object at random points, if these apply to it, and print the result."""
     subject = _subject(obj, claimed)
     if not subject.functions:
         return None
@@ -137,7 +144,7 @@ def _at_random_points(
             subject, claimed.table_align, build_folder("harness"), groups
         )
     except GhashgenError as refusal:
-        # A right object may group blocks, or use powers, in a way that no structure describes.
+        # A correct object may group blocks or use powers in a way that no structure describes.
         if groups:
             raise
         click.echo(f"not run at random points: {refusal.cause}", err=quiet)
@@ -152,7 +159,7 @@ def _at_random_points(
 
 
 def _subject(obj: Path, claimed: KernelSpec) -> Subject:
-    """Return what a statement says, as `check.sampled` has it."""
+    """Return what a statement says, in the types of `check.sampled`."""
     return Subject(
         name=claimed.name,
         obj=obj,
@@ -174,8 +181,8 @@ def _by_axes(choice: Choice, symbol: str, where: Target) -> Statement:
     kernels = chosen_kernels(choice, is_known).kernels
     if len(kernels) != 1:
         raise GhashgenError(
-            f"these axes stand for {len(kernels)} kernels",
-            "name one by its axes, or give --spec",
+            f"these axes select {len(kernels)} kernels",
+            "select one by its axes, or give --spec",
         )
     (kernel,) = kernels
     align = where.table_align_of(kernel)

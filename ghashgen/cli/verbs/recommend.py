@@ -1,4 +1,4 @@
-"""ghashgen recommend: which kernel to take on a CPU, and why."""
+"""ghashgen recommend: name the kernel to take on a CPU, and why."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,14 +14,14 @@ from ghashgen.cli.verbs.options import F, json_option, one_of, print_json
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.records.core import FIXED_SIZES, size_name
-from ghashgen.records.cpus import CORES
+from ghashgen.records.cpus import CORES, title_of
 from ghashgen.records.records import FOLDER, load_records
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import in_clone, project_root
 from ghashgen.support.wording import choose_one
 
 CATALOGUE = "generated"
-"""The folder of the catalogue, below the project's root."""
+"""The catalogue's folder, below the project's root."""
 
 FALLBACK = (
     "the kernels are those that its features allow, in the order of the nearest CPU on record or, "
@@ -38,7 +38,7 @@ def _each(what: str) -> str:
 
 
 def _given_options(function: F) -> F:
-    """Add an option for what is no choice of each family: --op, --key."""
+    """Add each family's option that is a given, not a choice: --op, --key."""
     out: Any = function
     for question in reversed(tuple(questions().values())):
         title = families()[question.family].title
@@ -47,7 +47,7 @@ def _given_options(function: F) -> F:
             f"--{question.given}",
             multiple=True,
             type=click.Choice([str(value) for value in question.values]),
-            help=f"Of {title} (default: {asked}).",
+            help=f"For {title} (default: {asked}).",
         )(out)
     return out  # type: ignore[no-any-return]
 
@@ -55,14 +55,14 @@ def _given_options(function: F) -> F:
 @click.command("recommend")
 @click.option(
     "--cpu",
-    help="Core as 'Zen 4', haswell or znver4, a record, or features as avx,pclmulqdq (default: "
-    "this CPU).",
+    help="A core ('Zen 4', haswell, znver4), a record, or features (avx,pclmulqdq) (default: this "
+    "CPU).",
     shell_complete=one_of(lambda: (core.title for core in CORES)),
 )
 @click.option(
     "--family",
     type=click.Choice(tuple(questions())),
-    help=f"Family of kernels (default: {DEFAULT}, or that which has the other options).",
+    help=f"Family of kernels (default: {DEFAULT}, or the one that has the other options).",
 )
 @_given_options
 @click.option(
@@ -73,7 +73,12 @@ def _given_options(function: F) -> F:
     shell_complete=one_of(lambda: (use.name for q in questions().values() for use in q.uses)),
 )
 @click.option("--bytes", "size", type=click.IntRange(0), help="Length of the messages.")
-@click.option("--per-message-key", "once", is_flag=True, help="Each message has a key: --use once.")
+@click.option(
+    "--per-message-key",
+    "once",
+    is_flag=True,
+    help="Each message has its own key; same as --use once.",
+)
 @json_option
 def COMMAND(
     cpu: str | None,
@@ -84,15 +89,15 @@ def COMMAND(
     as_json: bool,
     **given: tuple[str, ...],
 ) -> None:
-    """Name the kernel to take on this CPU or another, its speed beside others', and why.
+    """Name the kernel to take on a CPU, its speed beside other libraries', and why.
 
-    It is what the dispatcher takes there. Nothing is measured or built: the figures are those on
-    record, of this kind of CPU or of the nearest.
+    The C dispatcher makes the same choice. Nothing is measured or built: the figures are recorded
+    ones, for this kind of CPU or the nearest.
     """
     question = _question(family, given)
     use = _use(question, use_name, once)
     records = load_records(project_root() / question.folder)
-    # A core is known by the records of any family.
+    # A core is known if any family has a record of it.
     here = machine(cpu or "", (*records, *load_records(project_root() / FOLDER)))
     pools = _pools(question, given[question.given])
     for line in left_out(records, [candidate for pool in pools.values() for candidate in pool]):
@@ -104,13 +109,15 @@ def COMMAND(
     if as_json:
         print_json(_plain(here, question, use, found))
         return
-    click.echo(f"{here.cpu}{f': {here.core}' if here.core and here.core not in here.cpu else ''}")
+    title = title_of(here.cpu, here.features)
+    click.echo(here.cpu if title in here.cpu else f"{here.cpu}: {title}")
     every = [item for advice in found.values() for item in advice]
-    if here.core not in {record.title for record in records}:
+    own = [record.title for record in records if record.core == here.core]
+    if not own:
         what = families()[question.family].title
         click.echo(f"no kernel of {what} was measured on {here.core or 'this CPU'}: {FALLBACK}")
     elif not any(item.own for item in every):
-        click.echo(f"the record of {here.core} does not decide this: {FALLBACK}")
+        click.echo(f"the record of {own[0]} does not decide this: {FALLBACK}")
     if use != question.uses[0]:
         click.echo(f"for {use.title}")
     for value, advice in found.items():
@@ -122,7 +129,7 @@ def COMMAND(
 
 
 def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Question:
-    """Return what is asked: of the family named, or of the one that has what is given."""
+    """Return the question of the named family, or of the one that has the given options."""
     asked = [name for name, values in given.items() if values]
     fitting = [
         question
@@ -131,7 +138,7 @@ def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Quest
     ]
     if not fitting:
         raise GhashgenError(
-            f"no family of kernels has {' and '.join(f'--{name}' for name in asked)} together"
+            f"no family of kernels has both {' and '.join(f'--{name}' for name in asked)}"
             if family is None
             else f"family {family} has no --{asked[0]}",
             "leave out one of the options",
@@ -141,7 +148,7 @@ def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Quest
 
 def _use(question: Question, name: str, once: bool) -> Use:
     if once and name not in ("", "once"):
-        raise GhashgenError("--per-message-key is --use once", "leave out one of them")
+        raise GhashgenError("--per-message-key means --use once", "leave out one of them")
     known = [use.name for use in question.uses]
     wanted = "once" if once else name or known[0]
     if wanted not in known:
@@ -152,14 +159,14 @@ def _use(question: Question, name: str, once: bool) -> Use:
 
 
 def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candidate]]:
-    """Return the kernels to choose from, by each value of what is given."""
+    """Return the kernels to choose from, for each given value."""
     folder = project_root() / CATALOGUE
     every = candidates(manifest.load(folder).values(), question.family)
     wanted = [v for v in question.values if str(v) in values] if values else question.asked
     found = {v: [c for c in every if c.given == v and c.abi == "sysv"] for v in wanted}
     if lacking := [str(value) for value, pool in found.items() if not pool]:
         raise GhashgenError(
-            f"{folder} lists no kernel of {question.given} {lacking[0]}", "run ghashgen generate"
+            f"{folder} lists no kernel for {question.given} {lacking[0]}", "run ghashgen generate"
         )
     return found
 
@@ -185,19 +192,19 @@ def lines(item: Advice) -> list[str]:
 
 
 def _source(candidate: Candidate) -> str:
-    """Say where a kernel's file lies; installed, only a clone has the files."""
+    """Return where a kernel's file is; only a clone has the files."""
     if in_clone():
         return f"{CATALOGUE}/{candidate.isa}/"
     return f"ghashgen vendor --into FOLDER --name {candidate.name}"
 
 
 def _stored(record: str) -> str:
-    """Return the path of a record that a reader can open from here."""
+    """Return a path of a record that the reader can open from here."""
     return record if in_clone() else str(project_root() / record)
 
 
 def _said(speed: Speed, other: str) -> list[str]:
-    """Return a figure in words; `other` says on which other CPU it was measured."""
+    """Return a figure in words; `other` names another CPU that it was measured on."""
     with_setup = "key set-up and " if speed.setup else ""
     cycles = f"{speed.cycles:.{0 if speed.cycles >= 100 else 1}f}"
     fixed = speed.mode in FIXED_SIZES

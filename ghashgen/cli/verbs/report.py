@@ -1,4 +1,4 @@
-"""ghashgen report: one page of what is proved, counted, modelled and measured."""
+"""ghashgen report: write a page of what is proved, counted, modelled and measured."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -48,7 +48,7 @@ def COMMAND(
 ) -> None:
     """Write one HTML page per family of what is proved, counted, modelled and measured.
 
-    A page needs no network; its plots are written as PNG too. Kernels come from the manifest,
+    A page needs no network; its plots are also written as PNG. Kernels come from the manifest,
     theorems from PROOFS.json (compared with the bytes assembled here), port bounds from this
     project's tables, speed from measurements. A page lists what is missing or stale. --json prints
     the data of one page, GHASH by default, and writes nothing.
@@ -66,7 +66,7 @@ def COMMAND(
         session=session,
     )
     if session is not None and bench is None:
-        raise GhashgenError("--session needs a store", "name it by --bench")
+        raise GhashgenError("--session needs a store", "give it with --bench")
     topics = _topics(sources.kernels, family)
     reports = [
         gather(replace(sources, topic=topic, bench=_measurements(bench, topic)), progress)
@@ -86,7 +86,7 @@ def COMMAND(
 
 
 def _topics(kernels: Path, family: str | None) -> tuple[Topic, ...]:
-    """Return the pages to write: of the family named, else of all that the folder has."""
+    """Return the pages to write: the named family's, or those of all families in the folder."""
     if family is not None:
         return (TOPICS[family],)
     found = {entry.family for entry in manifest.load(kernels).values()}
@@ -94,9 +94,9 @@ def _topics(kernels: Path, family: str | None) -> tuple[Topic, ...]:
 
 
 def _measurements(named: Path | None, topic: Topic) -> tuple[Path, ...]:
-    """Return the file of the measurement named, else every record of the family."""
+    """Return the named measurement, or every record of the family."""
     if named is None:
         return tuple(sorted((project_root() / folder_of(topic.name)).glob("*.json")))
     if not named.is_file():
-        raise GhashgenError(f"{named} is no file", "name a measurement, or leave out --bench")
+        raise GhashgenError(f"{named} is not a file", "name a measurement, or leave out --bench")
     return (named,)

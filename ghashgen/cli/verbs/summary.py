@@ -1,4 +1,4 @@
-"""ghashgen summary: what the tool proves, counts and has measured, as Markdown."""
+"""ghashgen summary: print what the tool proves, counts and has measured, as Markdown."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,9 +19,9 @@ from ghashgen.support.paths import project_root, require_clone
 @click.option(
     "--write",
     is_flag=True,
-    help="Replace the blocks between the pages' markers; draw docs/figures.",
+    help="Update the tables in the pages, and the drawings in docs/figures.",
 )
-@click.option("--check", "only_check", is_flag=True, help="Fail if a block or a figure is stale.")
+@click.option("--check", "only_check", is_flag=True, help="Fail if a table or a drawing is stale.")
 @json_option
 def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
     """Print the tables of README and docs/results.md: kernels, theorems, counts, measurements."""
@@ -50,7 +50,7 @@ def COMMAND(write: bool, only_check: bool, as_json: bool) -> None:
 
 
 def _figures(root: Path, write: bool) -> None:
-    """Write the figures of the documents, or refuse where one is stale."""
+    """Write the documents' figures, or refuse if one is stale."""
     drawn, folder = figures(root), root / FIGURES
     if not write:
         if name := stale(folder, drawn):
@@ -72,7 +72,7 @@ def _records(summary: Summary) -> list[dict[str, object]]:
 
 
 def read_page(readme: Path) -> str:
-    """Return the text of a page; refuse one that cannot be read."""
+    """Return the text of a page, or refuse."""
     try:
         return readme.read_text(encoding="utf-8")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""ghashgen tune: find the best kernel of each class of message lengths on this machine or a lab."""
+"""ghashgen tune: find the best kernel for each class of message lengths, here or on a lab."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -51,13 +51,13 @@ from ghashgen.support.tables import say, show
     type=click.Choice(SPACES),
     default="catalogue",
     show_default=True,
-    help="wide: also kernels one axis away from the catalogue's, and every block count.",
+    help="Kernels to measure; wide adds those one axis away, and every block count.",
 )
 @click.option(
     "--use",
     "named",
     multiple=True,
-    help="Use of an AES-GCM kernel: mixed, packets, records, bulk, parts. Default: all.",
+    help="Tune AES-GCM for this use: mixed, packets, records, bulk, parts. Default: all.",
     shell_complete=one_of(lambda: (use.name for goal in GOALS.values() for use in goal.uses)),
 )
 @click.option(
@@ -65,7 +65,7 @@ from ghashgen.support.tables import say, show
     type=click.IntRange(1),
     default=4,
     show_default=True,
-    help="Kernels of each class and ISA to measure again, in turns with peers.",
+    help="Kernels to measure again for each class and ISA, in turns with peers.",
 )
 @click.option(
     "--budget",
@@ -76,7 +76,7 @@ from ghashgen.support.tables import say, show
 @click.option(
     "--quick", is_flag=True, help="Take a first look: few sizes and samples, one run of the best."
 )
-@click.option("--fresh", is_flag=True, help="Measure again what the store has.")
+@click.option("--fresh", is_flag=True, help="Measure everything again, even what the store has.")
 @core_option
 @click.option(
     "--store",
@@ -91,7 +91,7 @@ from ghashgen.support.tables import say, show
 @click.option(
     "--uarch",
     default="",
-    help="Microarchitecture to model, for ISAs that no machine here has.",
+    help="Microarchitecture to model for ISAs that no machine here has.",
     shell_complete=one_of(uarches),
 )
 @click.option(
@@ -104,7 +104,7 @@ from ghashgen.support.tables import say, show
     "--scheduler",
     default="",
     metavar="ADDRESS",
-    help="Dask scheduler of the lab, as tcp://host:8786.",
+    help="The lab's Dask scheduler, as tcp://host:8786.",
 )
 @click.option(
     "--workers",
@@ -131,12 +131,12 @@ def COMMAND(
     workers: int,
     as_json: bool,
 ) -> None:
-    """Measure kernels of one family and name the best of each ISA and class of message lengths.
+    """Measure kernels of one family and name the best for each ISA and class of message lengths.
 
-    The kernels are GHASH kernels, unless you choose AES-GCM (--family gcm); there each use and key
-    size has a best kernel of its own. All kernels are measured coarsely first, then the best again
-    in turns with peers. Results are stored, so an interrupted sweep continues with the next call.
-    ISAs that no machine here has are ranked by the port model, and marked.
+    By default these are GHASH kernels. For AES-GCM (--family gcm), each use and key size has its
+    own best kernel. All kernels are measured coarsely first, then the best again in turns with
+    peers. Results are stored, so the next call continues an interrupted sweep. ISAs that no machine
+    here has are ranked by the port model, and marked.
     """
     if in_lab or scheduler:
         require("lab")
@@ -164,7 +164,9 @@ def COMMAND(
         say(f"{swept.measured} measured now, {swept.kept} in {path} before")
     if write is not None:
         if swept.out_of_time:
-            raise GhashgenError(f"{write} is not written: the sweep is not done", "run it again")
+            raise GhashgenError(
+                f"{write} is not written: the sweep is not finished", "run it again"
+            )
         sets = _write(write, decisions).sets
         if not as_json:
             bases = Counter(f"{item.isa} ({item.basis})" for item in sets)
@@ -173,11 +175,11 @@ def COMMAND(
 
 
 def _refuse_early(uarch: str, write: Path | None) -> None:
-    """Refuse what would otherwise be refused after the sweep."""
+    """Refuse now what would otherwise fail after the sweep."""
     if uarch:
         uarch_named(uarch)
     if write is not None and not write.absolute().parent.is_dir():
-        raise GhashgenError(f"{write.parent} is no folder", "choose another --write")
+        raise GhashgenError(f"{write.parent} is not a folder", "choose another --write")
     if write is not None and write.suffix == ".toml":
         raise GhashgenError(f"{write}: a chosen set is JSON", f"name it {write.stem}.json")
 
@@ -185,7 +187,7 @@ def _refuse_early(uarch: str, write: Path | None) -> None:
 def _modelled(
     elsewhere: Sequence[Candidate], uarch: str, uses: Sequence[Use]
 ) -> tuple[list[Decision], dict[str, str]]:
-    """Return the model's decisions; without an emulator, why there are none."""
+    """Return the model's decisions, or why there are none (no emulator)."""
     with progress("model", len(elsewhere)) as advance:
         try:
             return rank(elsewhere, uarch, uses, advance)
@@ -194,12 +196,12 @@ def _modelled(
 
 
 def _goal(choice: Choice) -> Goal:
-    """Return what is decided: of the default family, unless the choice is of another alone."""
+    """Return the goal: the default family's, unless the choice is of one other family."""
     kernels = look_up(choice, lambda family: family.name in GOALS).kernels
     found = {kernel.family for kernel in kernels}
     if choice.name and len(found) > 1:
         raise GhashgenError(
-            f"tune compares kernels of one family, and these are of {' and '.join(sorted(found))}",
+            f"tune compares kernels of one family, and you chose {' and '.join(sorted(found))}",
             "choose one with --family",
         )
     return GOALS[DEFAULT if DEFAULT in found else found.pop()]
@@ -207,11 +209,11 @@ def _goal(choice: Choice) -> Goal:
 
 def _candidates(choice: Choice, kind: str, goal: Goal) -> tuple[Candidate, ...]:
     if not choice.name:
-        # It says what it leaves out.
+        # This call says what it leaves out.
         chosen_kernels(choice, lambda family: family.name == goal.family)
     kernels = space(choice, kind, goal)
     if {getattr(kernel, "op", "ghash") for kernel in kernels} != {"ghash"}:
-        raise GhashgenError("only kernels of op ghash can be compared here", "choose --op ghash")
+        raise GhashgenError("tune compares only kernels of op ghash", "choose --op ghash")
     with progress("assemble", len(kernels)) as advance:
         built = build(kernels, target(), default_out(), build_folder("obj"), advance)
     return distinct(tuple(candidate(item) for item in built))
@@ -220,7 +222,7 @@ def _candidates(choice: Choice, kind: str, goal: Goal) -> tuple[Candidate, ...]:
 def _serving(
     candidates: Sequence[Candidate], uses: Sequence[Use]
 ) -> tuple[tuple[Candidate, ...], dict[str, str]]:
-    """Return the candidates that export what some use takes, and why others are left out.
+    """Return the candidates that some use can call, and why others are left out.
 
     Raises:
         GhashgenError: there is none.
@@ -230,13 +232,14 @@ def _serving(
     why = f"it does not export what {names} takes"
     if not able:
         raise GhashgenError(
-            f"none of these kernels exports what {names} takes", "choose another --use, or others"
+            f"none of these kernels exports what {names} needs",
+            "choose another --use or other kernels",
         )
     return able, {item.unit.name: why for item in candidates if item not in able}
 
 
 def _unnamed(decisions: Sequence[Decision], uses: Sequence[Use]) -> dict[str, str]:
-    """Say which uses have no decision at all."""
+    """Return why uses without any decision have none."""
     decided = {item.use.name for item in decisions}
     return {
         f"use {use.name}": "no kernel that can serve it has a figure"
@@ -259,7 +262,7 @@ def _runner(in_lab: bool, scheduler: str, workers: int, core: int) -> Iterator[R
 def _unmeasurable(
     candidates: Sequence[Candidate], swept: Swept
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """Return the candidates of ISAs that no machine has, and why single others cannot run."""
+    """Return the candidates of ISAs that no machine has, and why other single ones cannot run."""
     fit = {c.unit.name for c in candidates if any(host.runs(c.unit) for host in swept.hosts)}
     isas = {c.unit.isa for c in candidates if c.unit.name in fit}
     elsewhere = [c for c in candidates if c.unit.isa not in isas]
@@ -314,4 +317,4 @@ def _print(swept: Swept, decisions: Sequence[Decision], left_out: dict[str, str]
     for failure in swept.failures:
         say(f"not measured: {failure}")
     if swept.out_of_time:
-        say("the budget was spent before the sweep was done: run it again to go on")
+        say("the budget ran out before the sweep was finished: run it again to continue")

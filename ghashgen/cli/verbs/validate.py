@@ -1,4 +1,4 @@
-"""ghashgen validate: run kernels against pyca/cryptography and NIST CAVP."""
+"""ghashgen validate: run kernels and compare with pyca/cryptography and NIST CAVP."""
 
 import time
 from collections.abc import Callable
@@ -41,14 +41,16 @@ from ghashgen.support.wording import counted
 @click.command("validate")
 @choice_options
 @target_options
-@click.option("--emulate", is_flag=True, help="Use the emulator even where this CPU could run it.")
+@click.option(
+    "--emulate", is_flag=True, help="Use the emulator even if this CPU could run the kernel."
+)
 @click.option(
     "--random-points/--no-random-points",
     default=True,
     show_default=True,
-    help="Run update, mul and combine at random points with independent powers too.",
+    help="Also run update, mul and combine at random points with independent powers.",
 )
-@click.option("--seed", default=SEED, show_default=True, help="What random points are drawn from.")
+@click.option("--seed", default=SEED, show_default=True, help="Seed of the random points.")
 @json_option
 def COMMAND(
     choice: Choice,
@@ -62,13 +64,13 @@ def COMMAND(
     seed: str,
     as_json: bool,
 ) -> None:
-    """Run kernels on real input: every tail length, long and split messages, CAVP, bounds, ABI.
+    """Run kernels on real input: all tail lengths, long and split messages, CAVP, bounds, ABI.
 
-    Every function with a loop also runs at 3 to 16 turns of it, and at random lengths to 64 turns,
-    with pages that must not be touched on both sides of its buffers.
+    Each function with a loop runs 3 to 16 passes of it, and random lengths up to 64 passes, with
+    guard pages on both sides of its buffers.
 
-    Then at random points with independent powers, enough of them for a bound on the probability
-    that a wrong kernel is not seen (SOUNDNESS.md, "By running").
+    Then kernels run at random points with independent powers. There are enough points to bound the
+    probability that a wrong kernel is missed (SOUNDNESS.md, "At random points").
     """
     require("validate")
     start = time.perf_counter()
@@ -78,7 +80,7 @@ def COMMAND(
         built = build(kernels, where, default_out(), build_folder("obj"), advance)
     if random_points and not all(kernel.instruction_set.arch.proved for kernel in kernels):
         random_points = False
-        click.echo("no random points: the bytes of this architecture are not followed", err=True)
+        click.echo("no random points: they need a proved architecture", err=True)
     with ExitStack() as stack:
         here = native(built, build_folder("harness"))
         runner_for = _runners(here, emulate, stack)
@@ -124,7 +126,7 @@ def _sample(
     """Run GHASH and POLYVAL kernels at random points, each where `runner_for` runs it."""
     own = [cast("Built[Kernel]", item) for item in built if isinstance(item.kernel, Kernel)]
     if len(own) < len(built):
-        click.echo("random points: for kernels of GHASH and POLYVAL alone", err=True)
+        click.echo("random points: only for kernels of GHASH and POLYVAL", err=True)
     runners = {item.kernel.name: runner_for(item) for item in own}
 
     def emulators(name: str) -> "Queue[Emulator] | None":
@@ -137,7 +139,7 @@ def _sample(
 
 
 def _summary(points: list[Sampled], seed: str) -> str:
-    """Say what the random points show, the weakest bound of each way to run."""
+    """Summarize the random points, with the weakest bound for each way to run."""
     out = []
     for how in sorted({point.how for point in points}):
         some = [point for point in points if point.how == how]
@@ -156,12 +158,12 @@ def _summary(points: list[Sampled], seed: str) -> str:
 
 
 def _runners(here: Native, emulate: bool, stack: ExitStack) -> Callable[[Built[Point]], Runner]:
-    """Choose for each kernel: this CPU where it has what the kernel needs, else the emulator."""
+    """Choose for each kernel this CPU, if it has the features, or the emulator."""
     present = here.harness.features()
     emulators: list[Emulated] = []
 
     def choose_runner(item: Built[Point]) -> Runner:
-        # Programs of other architectures run in an emulator already, or on their own CPU.
+        # Kernels of other architectures run in an emulator already, or on their own CPU.
         if item.kernel.instruction_set.arch.name != EMULATED:
             return here
         if not emulate and all(present.get(name, False) for name in item.features):
@@ -199,7 +201,7 @@ def _print(results: list[Validation], built: tuple[Built[Point], ...], seconds: 
             f"{result.seconds:.2f}",
         )
         rows.append(row)
-    # The counts are audit's.
+    # These columns repeat what audit shows, or can be spared.
     spare = (*CLASSES[::-1], "total", "isa", "seconds", "tail bytes", "cases")
     show(Table(title, columns, tuple(rows), spare=spare))
     good = sum(result.ok for result in results)

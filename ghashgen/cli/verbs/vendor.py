@@ -1,4 +1,4 @@
-"""ghashgen vendor: take proved kernels into a tree of yours, and keep them current."""
+"""ghashgen vendor: put proved kernels into your tree, and keep them current."""
 
 import shlex
 from pathlib import Path
@@ -29,7 +29,7 @@ from ghashgen.support.tables import Table, say, show
 from ghashgen.support.wording import counted
 
 _OF_A_RUN = {"into": "--into", "force": "--force", "checked": "--check", "as_json": "--json"}
-"""Options that say nothing of what the folder holds."""
+"""Options that do not affect what the folder holds."""
 
 
 @click.command("vendor")
@@ -40,7 +40,7 @@ _OF_A_RUN = {"into": "--into", "force": "--force", "checked": "--check", "as_jso
 @click.option(
     "--into",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of yours; without kernels, what its VENDORED says is made by this version.",
+    help="Your folder. Without a choice of kernels, remake what its VENDORED lists.",
 )
 @click.option(
     "--check",
@@ -48,7 +48,7 @@ _OF_A_RUN = {"into": "--into", "force": "--force", "checked": "--check", "as_jso
     type=click.Path(path_type=Path, file_okay=False),
     help="Compare this folder with its VENDORED and this version; write nothing.",
 )
-@click.option("--unproved", is_flag=True, help="Take kernels too that are not proved, and say so.")
+@click.option("--unproved", is_flag=True, help="Also take kernels that are not proved, and say so.")
 @click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
 @json_option
 def COMMAND(
@@ -66,13 +66,13 @@ def COMMAND(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Put proved kernels into a folder of yours, with all that they need and a record of it.
+    """Put proved kernels into your tree, with all that they need and a record.
 
-    The kernels' assembly, a header, the dispatcher where there is a choice, the pool with
-    --threads, LICENSE, and VENDORED: what made this, every file's SHA-256, what is proved of each
-    kernel. Each is proved from its assembled bytes before anything is written. All files are
-    written or none; what was edited by hand stays, and what an earlier run wrote and this one does
-    not is removed. See docs/vendoring.md.
+    It writes the kernels' assembly, a header, LICENSE, the dispatcher if there is a choice, the
+    thread pool with --threads, and VENDORED: what made this, every file's SHA-256, and what is
+    proved about each kernel. Each kernel is proved from its assembled bytes first. All files are
+    written or none. Files edited by hand stay; files from an earlier run that are no longer needed
+    are removed. See docs/vendoring.md.
     """
     if (into is None) == (checked is None):
         raise GhashgenError("vendor takes --into FOLDER, or --check FOLDER", "give one of them")
@@ -96,7 +96,7 @@ def COMMAND(
         say_left_out(prepared.entries)
     say_twins(choice, found)
     for name in prepared.idle:
-        click.echo(f"{name}: the dispatcher has a better one for every CPU", err=True)
+        click.echo(f"{name}: the dispatcher has a better kernel for every CPU", err=True)
     names = [kernel.name for kernel in found.kernels]
     unknown = [name for name, known in zip(names, evidence, strict=True) if known.refused]
     if as_json:
@@ -113,7 +113,7 @@ def _sum(fates: list[str]) -> str:
 
 
 def _words(context: click.Context) -> tuple[str, ...]:
-    """Return the options of a call that say what a folder holds, in the order of --help."""
+    """Return the call's options that affect what the folder holds, in the order of --help."""
     words: list[str] = []
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
@@ -129,29 +129,29 @@ def _words(context: click.Context) -> tuple[str, ...]:
 
 
 def _again(into: Path, words: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Make what the folder's record says, by this version."""
-    choose = "choose some: --name, --isa …; ghashgen recommend says which"
+    """Make what the folder's record says, with this version."""
+    choose = "choose some with --name, --isa …; ghashgen recommend suggests one"
     record = vendored.read(into)
     if record is None:
-        raise GhashgenError(f"no kernels are chosen, and {into} has no {vendored.NAME}", choose)
+        raise GhashgenError(f"you chose no kernels, and {into} has no {vendored.NAME}", choose)
     path = into / vendored.NAME
     if words:
         raise GhashgenError(
-            f"{words[0]} goes with kernels; those in {path} have their own options",
+            f"{words[0]} needs a choice of kernels; those in {path} keep their own options",
             f"name all: ghashgen vendor --into {into} {shlex.join((*record.options, *words))}",
         )
     if not record.whole or {*record.options} & {*_OF_A_RUN.values()}:
-        raise GhashgenError(f"{path} was edited by hand: it is not believed", choose)
+        raise GhashgenError(f"{path} was edited by hand, so ghashgen does not trust it", choose)
     more = ["--into", str(into), *(["--force"] if force else []), *(["--json"] if as_json else [])]
     with COMMAND.make_context("vendor", [*record.options, *more]) as context:
         COMMAND.invoke(context)
 
 
 def _check(folder: Path, words: tuple[str, ...], as_json: bool) -> None:
-    """Say of each file whether it is what this version makes."""
+    """Report for each file whether it is what this version makes."""
     if words:
         raise GhashgenError(
-            f"--check takes no {words[0]}", "VENDORED has the options; leave it out"
+            f"--check takes no {words[0]}", "leave it out; VENDORED has the options"
         )
     record = vendored.read(folder)
     if record is None:
@@ -169,10 +169,10 @@ def _check(folder: Path, words: tuple[str, ...], as_json: bool) -> None:
         raise GhashgenError(
             f"{folder} is not what this version makes: {wrong[0]} is {states[wrong[0]]}"
             + (f", {len(wrong) - 1} more" if wrong[1:] else ""),
-            f"ghashgen vendor --into {folder} makes it so (--force where it was edited)",
+            f"run ghashgen vendor --into {folder} (with --force if it was edited)",
         )
     if not as_json:
         say(
-            f"every file has the SHA-256 that {vendored.NAME} lists, and {vendored.NAME} names the "
-            "version and sources of this ghashgen; nothing was made or proved again"
+            f"every file has the SHA-256 that {vendored.NAME} lists, and {vendored.NAME} names "
+            "this ghashgen's version and sources; nothing was made or proved again"
         )

@@ -1,17 +1,18 @@
-"""schedule: the order of independent operations, of a program in the ISA's rows.
+"""schedule: orders the independent operations of a program in the ISA's rows.
 
-`written` leaves them as they are. A microarchitecture's name asks for the list scheduler over its
-table (`order`), for every region (`regions`) of every block. Of the orders that it finds under
-several limits each region takes the one that needs the fewest cycles in the model of a core
-(`cost.simulate`), with its window, then in order; the one as written if none is better. An order
-may not cost registers: if the allocated function takes more instructions than as written, the
-limits become tighter, and at last it stays as written. It may touch more registers, which a kernel
-that wipes then wipes and Win64 saves, outside the loops. `replay` checks whatever comes out,
-without any of this.
+`written` keeps the order. With a microarchitecture's name, the list scheduler (`order`) uses its
+table for every region (`regions`) of every block and tries several limits. Each region takes the
+order with the fewest cycles in the model of a core (`cost.simulate`), first with its window, then
+in order; or the written order if none is better.
 
-An out-of-order core gains little from it in a loop of GHASH alone (docs/scheduling.md). It is kept
-for loops that stitch GHASH into another computation, as AES-GCM's, where two kinds of operations
-compete for ports and registers and only an order can say which comes first.
+An order must not cost registers: if the allocated function takes more instructions than as written,
+the limits become tighter, and at last the written order stays. It may touch more registers, which a
+kernel that wipes then wipes and Win64 saves, outside the loops. `replay` verifies every result
+independently.
+
+An out-of-order core gains little from this in a loop of GHASH alone (docs/scheduling.md). It is for
+loops that stitch GHASH into another computation, such as AES-GCM, where two kinds of operations
+compete for ports and registers.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from ghashgen.ir.program import Block, Program
 from ghashgen.support.errors import GhashgenError
 
 REACHES = (12, 24, 48)
-"""How many operations ahead the list scheduler looks, each tried."""
+"""How many operations ahead the list scheduler looks; each value is tried."""
 
 MARGINS = (0, 1, 2, 4, 6)
 """Vector registers held back, tried in this order until the allocation costs nothing."""
@@ -40,7 +41,7 @@ MARGINS = (0, 1, 2, 4, 6)
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A program in its order, and how that was found, in words; "" for one as written."""
+    """A program in its order, and in words how that was found; "" if as written."""
 
     program: Program
     account: str
@@ -50,7 +51,7 @@ def schedule(program: Program, isa: Isa, abi: Abi, name: str = WRITTEN) -> Sched
     """Return the program in the order of the schedule `name`.
 
     Raises:
-        GhashgenError: there is no such schedule.
+        GhashgenError: the schedule is unknown.
     """
     if name == WRITTEN:
         return Scheduled(program, "")
@@ -60,7 +61,9 @@ def schedule(program: Program, isa: Isa, abi: Abi, name: str = WRITTEN) -> Sched
     spilled, instructions = written.slots - program.slots, len(written.program.ops)
 
     def fits(order: Program) -> bool:
-        """Whether an order takes no more instructions and slots than as written, as easily."""
+        """Return whether an order takes no more instructions and slots than as written, as
+        easily.
+        """
         try:
             found = allocate(order, isa, abi, max_slots=spilled, easily=written.easy)
         except GhashgenError:
@@ -78,7 +81,7 @@ def schedule(program: Program, isa: Isa, abi: Abi, name: str = WRITTEN) -> Sched
 def region_cycles(
     block: Block, region: Region, order: Sequence[int], isa: Isa, uarch: Uarch
 ) -> Estimate:
-    """Return what the model says of an order; a loop with its branch, in the steady state."""
+    """Return the model's estimate for an order; a loop with its branch, in the steady state."""
     ops = [block.ops[region.start + i] for i in order]
     tail = block.ops[region.end :] if region.loops else ()
     return estimate(work([*ops, *tail], isa.rows, uarch), uarch, region.loops)
@@ -97,7 +100,7 @@ def _ordered(program: Program, isa: Isa, uarch: Uarch, registers: int) -> Progra
 def best_order(
     program: Program, region: Region, isa: Isa, uarch: Uarch, registers: int, live: Liveness
 ) -> tuple[int, ...]:
-    """Return the order of a region with the fewest cycles in the model, as written included."""
+    """Return the order of a region with the fewest cycles in the model, including as written."""
     block = program.blocks[region.block]
     ties = region_graph(program, region, isa, live)
     items = [single(op, isa.rows, uarch) for op in ties.ops]
@@ -112,5 +115,5 @@ def best_order(
         cycles = region_cycles(block, region, order, isa, uarch)
         return cycles.windowed, cycles.in_order
 
-    # Several limits often lead to one order; the first of equals is taken.
+    # Several limits often give the same order; the first of equals is taken.
     return min(dict.fromkeys(orders), key=price)

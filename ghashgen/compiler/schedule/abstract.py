@@ -1,4 +1,4 @@
-"""The abstract operations as rows, for what orders them before `select` has chosen instructions."""
+"""The abstract operations as rows, to order them before `select` has chosen instructions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ _MEMORY = {size: kind for kind, size in MEMORY_BYTES.items() if not kind.endswit
 
 @dataclass(frozen=True)
 class Abstract:
-    """What stands in for an instruction set; see `compiler.schedule.regions.Machine`."""
+    """Replaces an instruction set; see `compiler.schedule.regions.Machine`."""
 
     rows: Mapping[str, Row]
     lanes: int
 
 
 def _row(name: str, code: Code) -> Row:
-    """Return an operation as a row that says what it reads and writes, and nothing of how."""
+    """Return an operation as a row that only says what it reads and writes."""
     memory = "addr" if name == "gpr_address" else _MEMORY[code.memory]
     stores = code.roles.startswith("m")
     kinds = {**_KINDS, "w": "w:v", "m": f"{'w' if stores else 'r'}:{memory}"}
@@ -43,5 +43,5 @@ def _rows() -> Mapping[str, Row]:
 
 
 def abstract(lanes: int) -> Abstract:
-    """Return the abstract operations for registers of so many lanes."""
+    """Return the abstract operations for registers with this many lanes."""
     return Abstract(_rows(), lanes)

@@ -1,8 +1,8 @@
-"""What the tables of `arch/x86_64/uarch/` say of operations that are not assembled yet: form, uops,
-latency.
+"""The cost, by the tables of `arch/x86_64/uarch/`, of operations that are not yet assembled: form,
+uops, latency.
 
-A form is mnemonic and operand kinds (`arch.x86_64.forms`). Here it follows from the row and
-its operands; a test compares it with the decoder's for every instruction that is emitted.
+A form is a mnemonic and operand kinds (`arch.x86_64.forms`). Here it follows from the row and its
+operands; a test compares it with the decoder's for every emitted instruction.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -54,9 +54,9 @@ def _kind(op: Op, row: Row, spec: OperandSpec, operand: Operand) -> str:
 
 
 def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
-    """Return what one operation asks of a core.
+    """Return the demands of one operation on a core.
 
-    A slot is a register that loads wait for. A copy is taken to vanish, as most do.
+    A slot counts as a register that loads wait for. Copies are assumed to vanish, as most do.
     """
     row = rows[op.code]
     reads, writes = (list[Hashable](regs) for regs in row.effects(op))
@@ -77,7 +77,7 @@ def single(op: Op, rows: Mapping[str, Row], uarch: Uarch) -> Work:
 
 
 def work(ops: Sequence[Op], rows: Mapping[str, Row], uarch: Uarch) -> list[Work]:
-    """Return what operations ask of a core one after another, a fused pair as one."""
+    """Return the demands of operations in sequence; a fused pair counts as one."""
     out: list[Work] = []
     for op in ops:
         item = single(op, rows, uarch)

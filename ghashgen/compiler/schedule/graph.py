@@ -1,13 +1,12 @@
-"""The dependences of a region: what must stay before what.
+"""The dependences of a region: which operations must stay before which.
 
-Registers may be written more than once, so there are true, anti and output dependences; the flags
-are one more register. Memory: two stack slots, or two accesses from one base value, are apart if
-their bytes are; slots, constants and memory behind a register never meet, nor do parts of two
-things that have names (`ir.program.Mem.within`); otherwise a store keeps its place. Loads pass each
-other freely.
+Registers may be written more than once, so there are true, anti and output dependences. The flags
+are one more register. Two accesses to slots, or from one base value, are independent if their bytes
+are disjoint. Slots, constants and memory behind a register never overlap, nor do parts of two named
+objects (`ir.program.Mem.within`). Otherwise a store keeps its place. Loads may pass each other.
 
-One more kind keeps code short rather than right: where a copy's source dies, earlier readers of the
-source stay before the copy, so that both registers can still share one place and the copy vanishes.
+One more kind of dependence keeps code short: if a copy's source dies, earlier readers of the source
+stay before the copy, so that both registers can share one place and the copy vanishes.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -34,10 +33,10 @@ class Access:
     end: int
     writes: bool
     within: str = ""
-    """See `ir.program.Mem`."""
+    """See `ir.program.Mem.within`."""
 
     def conflicts(self, other: "Access") -> bool:
-        """Whether the order of the two may matter."""
+        """Return whether the order of the two may matter."""
         if not (self.writes or other.writes) or self.space != other.space:
             return False
         if self.within and other.within and self.within != other.within:
@@ -47,11 +46,11 @@ class Access:
 
 @dataclass(frozen=True)
 class Value:
-    """A register from one write to the next: a version."""
+    """A version of a register, from one write to the next."""
 
     reg: Hashable
     maker: int
-    """The operation that writes it; -1 if it is there before the region."""
+    """The operation that writes it; -1 if it exists before the region."""
     readers: tuple[int, ...]
     lives_on: bool
     """Whether it is read after the region."""
@@ -59,13 +58,13 @@ class Value:
 
 @dataclass(frozen=True)
 class Graph:
-    """The operations of a region and what ties them."""
+    """The operations of a region and their dependences."""
 
     ops: tuple[Op, ...]
     before: tuple[frozenset[int], ...]
     """For each operation, those that must stay before it."""
     feeds: tuple[frozenset[int], ...]
-    """For each operation, those whose result it reads: a part of `before`."""
+    """For each operation, those whose result it reads; a part of `before`."""
     values: tuple[Value, ...]
 
 

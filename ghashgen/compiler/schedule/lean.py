@@ -1,11 +1,10 @@
-"""lean: an order of one stream that needs few vector registers, found from its end.
+"""lean: orders one stream so that it needs few vector registers, working from its end.
 
-Backwards, a register begins to live where it is read last and ends where it is made. Of the
-operations that nothing placed so far must precede, that one is placed next, before them, which
-changes the number of live registers for the better; among equals the one that was written last. So
-what makes an operand comes directly before what reads it, and one sum is finished before the next
-is begun, while what reads one register side by side, as the rounds of several blocks read one round
-key, stays side by side.
+Backwards, a register begins to live at its last read and ends where it is made. Among the
+operations that need not precede any placed one, the one that reduces the number of live registers
+most is placed next, in front; among equals, the one written last. So an operand is made directly
+before its reader, and one sum is finished before the next begins. Operations that read one register
+in parallel, such as the rounds of several blocks with one round key, stay together.
 """
 
 from collections.abc import Sequence
@@ -17,20 +16,20 @@ from ghashgen.ir.program import RegClass, VReg
 
 @dataclass
 class _Lives:
-    """The vector registers that live where a stream's order, found backwards, has come to."""
+    """The live vector registers at the current point of a stream's order, built backwards."""
 
     read: dict[int, list[int]] = field(default_factory=dict)
-    """Positions of values by the operation that reads them."""
+    """Indices of the values that each operation reads."""
     made: dict[int, list[int]] = field(default_factory=dict)
     live: set[int] = field(default_factory=set)
 
     def change(self, i: int) -> int:
-        """Return how many more live before an operation than after it."""
+        """Return how many more registers live before an operation than after it."""
         born = sum(k not in self.live for k in self.read.get(i, ()))
         return born - sum(k in self.live for k in self.made.get(i, ()))
 
     def place(self, i: int) -> None:
-        """Go back over an operation."""
+        """Step back over an operation."""
         self.live.difference_update(self.made.get(i, ()))
         self.live.update(self.read.get(i, ()))
 
@@ -43,14 +42,14 @@ def _lives(values: Sequence[Value], members: frozenset[int]) -> _Lives:
         out.made.setdefault(value.maker, []).append(k)
         for i in value.readers:
             out.read.setdefault(i, []).append(k)
-        # What others read too may live anywhere: it is no stream's own.
+        # Values with other readers do not belong to one stream and may live anywhere.
         if value.lives_on or not members.issuperset(value.readers):
             out.live.add(k)
     return out
 
 
 def lean(ties: Graph, stream: Sequence[int]) -> tuple[int, ...]:
-    """Return the operations of a stream, positions of a region, in an order that keeps its ties."""
+    """Return a stream's operations, as positions in a region, in an order that keeps its ties."""
     members = frozenset(stream)
     lives = _lives(ties.values, members)
     waiting = dict.fromkeys(stream, 0)

@@ -1,11 +1,13 @@
-"""The list scheduler: cycle by cycle, the most urgent operation that its ports and operands allow.
+"""The list scheduler: in each cycle, the most urgent operation that its ports and operands allow.
 
-Urgent is what has the longest way to the end of its region; among equals, what was written first.
-Three limits keep it near what registers allow. `reach`: only the next so many operations as written
-are looked at. `registers`: once so many vector values live, nothing starts that leaves more of them
-alive, unless nothing else could ever start. And a vector that one turn of a loop hands to the next
-may be taken to come as late as the reduction of a turn that overlaps brings it, so that what does
-not need it goes first.
+Urgency is the longest path to the end of the region; among equals, the written order. Three limits
+keep the order close to what registers allow:
+
+- `reach`: only this many operations ahead, as written, are considered;
+- `registers`: once this many vector values live, nothing starts that increases their number, unless
+  nothing else could ever start;
+- a vector that one turn of a loop hands to the next may be assumed to arrive as late as the
+  reduction of an overlapping turn delivers it, so that independent operations go first.
 """
 
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ from ghashgen.ir.program import RegClass, VReg
 
 @dataclass(frozen=True)
 class Limits:
-    """What an order must respect."""
+    """The limits of an order."""
 
     registers: int
     reach: int
@@ -27,11 +29,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ordered:
-    """An order of a region: positions as written, and the cycle in which each starts."""
+    """An order of a region as written positions, and the cycle in which each operation starts."""
 
     order: tuple[int, ...]
     start: tuple[int, ...]
-    """By position as written."""
+    """By written position."""
 
 
 def heights(graph: Graph, work: Sequence[Work]) -> list[int]:
@@ -44,7 +46,7 @@ def heights(graph: Graph, work: Sequence[Work]) -> list[int]:
 
 
 class Pressure:
-    """How many vector registers live while operations are placed one after another."""
+    """The number of live vector registers while operations are placed in sequence."""
 
     def __init__(self, graph: Graph) -> None:
         self._values = [
@@ -83,7 +85,7 @@ class Pressure:
 def list_order(
     graph: Graph, work: Sequence[Work], uarch: Uarch, limits: Limits, overlap: bool
 ) -> Ordered:
-    """Return the list scheduler's order of a region; `work` is one item an operation.
+    """Return the list scheduler's order of a region; `work` has one item for each operation.
 
     `overlap` is for a loop's body, whose turns overlap.
     """
@@ -91,11 +93,11 @@ def list_order(
     if not overlap:
         return out
     turn = least(work, uarch)
-    # Pointers and lengths come round at once; what a reduction makes does not.
+    # Pointers and lengths come round at once; the result of a reduction does not.
     vectors = [v for v in graph.values if isinstance(v.reg, VReg) and v.reg.cls is RegClass.VEC]
     makers = {v.reg: v.maker for v in vectors if v.lives_on and v.maker >= 0}
     first = {v.reg: v.readers for v in vectors if v.maker < 0 and v.reg in makers}
-    # What the turn before finishes at f is there at f - turn, once turns overlap.
+    # What the previous turn finishes at f is there at f - turn, once turns overlap.
     ends = {reg: out.start[i] + work[i].latency for reg, i in makers.items()}
     releases = {
         reader: max(int(ends[reg] - turn), 0)
@@ -130,7 +132,7 @@ def _once(
         tight = pressure.live >= limits.registers
         allowed = [i for i in free if pressure.change(i) <= 0] if tight else free
         if not allowed:
-            # As written everything fits; the first one is on the way there.
+            # The written order always fits, and the first operation leads towards it.
             allowed = free[:1]
         ready = sorted((i for i in allowed if earliest[i] <= cycle), key=lambda i: (-height[i], i))
         chosen = None

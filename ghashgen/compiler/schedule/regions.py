@@ -1,4 +1,4 @@
-"""Regions: the runs of operations within a block that may change places, between control.
+"""Regions: runs of operations within a block, between control, that may be reordered.
 
 A block may branch before its end. Nothing moves across a branch or a return, and a comparison stays
 directly before the branch that reads its flags, so that the two fuse.
@@ -17,7 +17,7 @@ FLAGS = "flags"
 
 
 class Machine(Protocol):
-    """What operations are rows of: an instruction set, or its stand-in before `select`."""
+    """What operations are rows of: an instruction set, or its replacement before `select`."""
 
     @property
     def rows(self) -> Mapping[str, Row]:
@@ -26,7 +26,7 @@ class Machine(Protocol):
 
     @property
     def lanes(self) -> int:
-        """Times 16 bytes, a stack slot."""
+        """A stack slot has 16 times this many bytes."""
         ...
 
 
@@ -42,7 +42,7 @@ class Region:
 
 
 def is_control(row: Row) -> bool:
-    """Whether control may leave at an instruction, or it acts on more than it names."""
+    """Return whether control may leave at an instruction, or it acts on more than it names."""
     return not row.operands or row.flow is not Flow.NEXT
 
 

@@ -1,11 +1,13 @@
-"""The check of an order: every operation still computes from the same values. By replay.
+"""Verifies an order by replay: every operation still computes from the same values.
 
-Independent of the graph and of the scheduler: no dependences, no liveness. Both orders of a block
-run on terms: what a register holds is the instruction that made it with the terms of its operands,
-each different term a number. Memory is the list of stores so far, in a normal form in which two
-that cannot meet stand in one order; a load sees the stores that it may meet. The orders agree if
-they have the same operations, every one has the same terms for operands in both, memory at every
-load included, and control stays where it is, between the same registers, flags and memory.
+It is independent of the graph and the scheduler, and uses neither dependences nor liveness. Both
+orders of a block run on terms. A register holds the instruction that made it with the terms of its
+operands; each different term is a number. Memory is the list of stores so far, in a normal form in
+which two that cannot overlap have a fixed order; a load sees the stores that it may overlap.
+
+The orders agree if they have the same operations, every operation has the same operand terms in
+both (including memory at loads), and control stays in place with the same registers, flags and
+memory.
 """
 
 from collections.abc import Hashable, Sequence
@@ -19,8 +21,9 @@ from ghashgen.support.errors import GhashgenError
 SLOT_BYTES = 16
 
 Where = tuple[Hashable, int, int, str]
-"""The address that the first byte counts from, first byte, byte after the last; what it is a part
-of (`ir.program.Mem.within`)."""
+"""(base of the address, first byte, byte after the last, name of the object that it is part of
+(`ir.program.Mem.within`)).
+"""
 
 
 class ScheduleError(GhashgenError):
@@ -49,12 +52,12 @@ class _Run:
     registers: dict[Hashable, int] = field(default_factory=dict)
     stores: list[tuple[Where, int]] = field(default_factory=list)
     inputs: dict[int, Hashable] = field(default_factory=dict)
-    """What each operation saw, by origin."""
+    """What each operation read, by origin."""
     control: list[tuple[int, Hashable]] = field(default_factory=list)
-    """Each place where control may leave, with all that is known there."""
+    """Each place where control may leave, with everything known there."""
 
     def value(self, name: Hashable) -> int:
-        """Return the term of a register; one not yet written holds what came into the block."""
+        """Return the term of a register; before any write, it is the block's input."""
         if name not in self.registers:
             return self.terms.number(("before", name))
         return self.registers[name]
@@ -112,7 +115,7 @@ class _Run:
         return tuple(store for store in self.stores if not _apart(store[0], place))
 
     def _store(self, place: Where, term: int) -> None:
-        """Add a store as early as it may stand, before the first later one of a greater place."""
+        """Insert a store as early as allowed, before the first later store to a greater place."""
         first = len(self.stores)
         while first and _apart(self.stores[first - 1][0], place):
             first -= 1
@@ -127,12 +130,12 @@ class _Run:
         return frozenset(self.registers.items()), tuple(self.stores)
 
     def end(self) -> Hashable:
-        """Return all that is known at the end."""
+        """Return everything known at the end."""
         return self._snapshot(), tuple(self.control)
 
 
 def _apart(a: Where, b: Where) -> bool:
-    """Whether two places cannot meet."""
+    """Return whether two places cannot overlap."""
     kinds = [place[0] if isinstance(place[0], str) else place[0][0] for place in (a, b)]  # type: ignore[index]
     if kinds[0] != kinds[1]:
         return True
@@ -144,13 +147,13 @@ def _apart(a: Where, b: Where) -> bool:
 
 
 def replay(selected: Program, ordered: Program, isa: Machine) -> None:
-    """Verify that `ordered` is `selected` with operations in an order that changes nothing.
+    """Verify that `ordered` is `selected` reordered without changing the result.
 
     Raises:
-        ScheduleError: names the first block, and the operation where one is to blame.
+        ScheduleError: names the first block that differs, and the operation if one is at fault.
     """
     if ordered is selected:
-        # As written: there is one order, and nothing to compare it with.
+        # As written: there is nothing to compare.
         return
     shape = [[(b.label, b.depth) for b in p.blocks] for p in (selected, ordered)]
     rest = [(p.name, p.params, dict(p.constants), p.slots) for p in (selected, ordered)]

@@ -1,11 +1,11 @@
-"""weave: the streams of a region in one order, each spread evenly over it.
+"""weave: interleaves the streams of a region, each spread evenly over it.
 
-A builder records computations that do not wait for each other one after another, as the rounds of
-AES for one group and GHASH of another, and names them (`ir.program.Stream`). Operation i of a
-stream of n, as recorded or in an order that needs few registers (`lean`), stands at (i + 1/2)/n of
-the stream's part of the region; what belongs to no stream stays where it was among those that do.
-So at any point no more registers live than the streams' own at theirs. Where an operation must wait
-for one of another stream, those behind it wait too.
+A builder records independent computations one after another, such as the AES rounds of one group
+and GHASH of another, and names them (`ir.program.Stream`). Operation i of n in a stream, as
+recorded or in an order that needs few registers (`lean`), goes to (i + 1/2)/n of the stream's part
+of the region. Operations outside streams keep their relative places. So at any point, only the
+streams' own registers at that point are live. If an operation must wait for one of another stream,
+the ones behind it wait too.
 """
 
 import heapq
@@ -22,7 +22,7 @@ from ghashgen.ir.program import CODES, Program, Stream
 
 
 def numbered(program: Program) -> Program:
-    """Return the program with each operation's place in it as its `origin`, for the replay."""
+    """Return the program with each operation's position as its `origin`, for the replay."""
     count = itertools.count()
     return replace(
         program,
@@ -34,8 +34,9 @@ def numbered(program: Program) -> Program:
 
 
 def weave(program: Program, lanes: int) -> Program:
-    """Return an abstract program with the streams of every region woven, `numbered`; as it is if it
-    has none."""
+    """Return an abstract program with the streams of every region interleaved and `numbered`;
+    unchanged if it has none.
+    """
     if not any(op.stream for op in program.ops):
         return program
     program, machine = numbered(program), abstract(lanes)
@@ -49,17 +50,17 @@ def weave(program: Program, lanes: int) -> Program:
 
 
 def rewoven(before: Program, after: Program, lanes: int) -> None:
-    """Verify by replay that `weave` changed nothing but the order.
+    """Verify by replay that `weave` changed only the order.
 
     Raises:
-        ScheduleError: it did.
+        ScheduleError: it changed more.
     """
     if after is not before:
         replay(numbered(before), after, abstract(lanes))
 
 
 def places(ties: Graph) -> list[float]:
-    """Return where each operation of a region is to stand, from 0 to 1."""
+    """Return the wanted place of each operation of a region, from 0 to 1."""
     streams: dict[Stream | None, list[int]] = {}
     for i, op in enumerate(ties.ops):
         streams.setdefault(op.stream, []).append(i)
@@ -76,7 +77,9 @@ def places(ties: Graph) -> list[float]:
 
 
 def woven(ties: Graph) -> tuple[int, ...]:
-    """Return the order: of what has all that it waits for, always what stands first."""
+    """Return the order: of the operations that can be placed, always the one with the first
+    place.
+    """
     place = places(ties)
     missing = [len(found) for found in ties.before]
     after: list[list[int]] = [[] for _ in ties.ops]

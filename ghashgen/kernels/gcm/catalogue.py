@@ -1,23 +1,24 @@
-"""The shipped variants: what a user would choose, as measured, and what papers compare.
+"""The checked-in AES-GCM kernels: those that a user would choose by measurement, and papers'
+kernels.
 
-Measured on a Zen 5 by `ghashgen bench --family gcm` (docs/bench/gcm/amd-26-2-1.json has those that
-are here): seal and open of 16 bytes to 16 KiB, with the same say, every set but avx512vl, keys of
-128 and 256 bits; a difference under 5% is none.
+Measured on a Zen 5 by `ghashgen bench --family gcm` (docs/bench/gcm/amd-26-2-1.json has the kernels
+listed here): seal and open of 16 bytes to 16 KiB, weighted equally, every instruction set but
+avx512vl, keys of 128 and 256 bits. Differences below 5% were ignored.
 
-- Eight registers a group. Four or six of sse, avx and avx2, and four or six of avx512, are slower
-  with long messages and gain nothing with short ones.
-- Twelve of avx512 too, for long messages: eight states at two rounds a cycle take as long for a
-  round as a round takes, so that what delays one is lost; twelve leave slack. They take fewer
-  cycles from 16 KiB on, most with keys of 256 bits, and no fewer at 1 KiB.
-- `winograd`, the scheme with the fewest carry-less products, which compete with AES: the fastest
-  with long messages, and with one lane at every length but 16 bytes to seal.
-- `k`, the scheme with the shortest way from product to sum, which is what a message of few blocks
-  waits for: the fastest up to 64 bytes with avx2, 128 bytes with avx512.
-- `karatsuba` and `schoolbook` are nowhere ahead of both.
-- In pieces of 1 KiB and more `winograd` is the faster of the two, in pieces of 16 bytes the
-  slower. avx and avx512 have one that takes pieces, for CPUs without VAES and with it.
-- The straight path of `short` goes with `k` of sse, avx2 and avx512, the kernel for messages of few
-  blocks, and with `winograd` of avx, which is ahead of `k` there at 16 bytes and from 96 on.
+- Eight registers in a group. With sse, avx and avx2, and with avx512, four or six are slower for
+  long messages and no faster for short ones.
+- Also twelve with avx512, for long messages. Eight states at two rounds a cycle take exactly the
+  latency of a round, so every delay is lost; twelve leave slack. They take fewer cycles from 16 KiB
+  on, most with 256-bit keys, and no fewer at 1 KiB.
+- `winograd` has the fewest carry-less products, which compete with AES. It is the fastest for long
+  messages, and with one lane at every length except sealing 16 bytes.
+- `k` has the shortest path from product to sum, for which a message of few blocks waits. It is the
+  fastest up to 64 bytes with avx2 and 128 bytes with avx512.
+- `karatsuba` and `schoolbook` never beat both.
+- For pieces of 1 KiB and more `winograd` is faster than `k`, for pieces of 16 bytes slower. avx and
+  avx512 each have a kernel for pieces, for CPUs without and with VAES.
+- The `short` path goes with `k` on sse, avx2 and avx512, the kernels for messages of few blocks,
+  and with `winograd` on avx, which beats `k` there at 16 bytes and from 96 on.
 """
 
 from ghashgen.kernels.combine import Values, combinations
@@ -25,7 +26,9 @@ from ghashgen.kernels.gcm.axes import AXES
 from ghashgen.kernels.gcm.kernel import GcmKernel
 
 _GROUPS = {"sse": 8, "avx": 8, "avx2": 16, "avx512": 32}
-"""Blocks a group by set. avx512vl is made on demand: CPUs that have it have avx512 or avx2 too."""
+"""Blocks in a group by instruction set. avx512vl is made on demand: CPUs that have it also have
+avx512 or avx2.
+"""
 
 _LONG: Values = {"multiply": ("winograd",), "reduce": ("clmul1",), "isa": tuple(_GROUPS)}
 _STRAIGHT: Values = {
@@ -41,20 +44,20 @@ _PIECES: Values = {**_LONG, "isa": ("avx", "avx512"), "streams": (True,)}
 
 _SHIPPED: tuple[Values, ...] = (
     {**_LONG, "key": (128, 192, 256)},
-    # Of 192 bits one a set: few protocols have them.
+    # Only one for each set has 192 bits, because few protocols use such keys.
     {**_STRAIGHT, "key": (128, 256)},
     {**_STRAIGHT_AVX, "key": (128, 256)},
-    # One a set whose functions leave no secret behind: what wiping costs and that it is proved;
-    # the size of the key changes neither.
+    # One for each set wipes. It shows the cost of wiping, and that it is proved; the key size
+    # changes neither.
     {**_LONG, "key": (128,), "wipe": (True,)},
     {**_PIECES, "key": (128, 256)},
     {**_LONGEST, "key": (128, 256)},
-    # Each call wipes, one of 16 bytes as much as one of a message.
+    # Each call wipes: a call of 16 bytes costs as much as one of a whole message.
     {**_PIECES, "key": (128,), "isa": ("avx",), "wipe": (True,)},
 )
 
 PAPER = (
-    # papers/intel-2010: SSE, Karatsuba, four blocks a turn, reduced by shifts.
+    # papers/intel-2010: SSE, Karatsuba, four blocks in a turn, reduction by shifts.
     GcmKernel(128, "sse", "karatsuba", "shift-xor", 4),
     # papers/intel-2023, Tables 12 and 13: its baseline and its K.
     GcmKernel(128, "avx", "schoolbook", "clmul3", 8),
@@ -63,7 +66,7 @@ PAPER = (
 
 
 def catalogue() -> tuple[GcmKernel, ...]:
-    """Return every checked-in kernel, set by set; the papers' last."""
+    """Return every checked-in kernel, by instruction set; the papers' kernels last."""
     found: list[GcmKernel] = []
     for isa, blocks in _GROUPS.items():
         for values in _SHIPPED:

@@ -8,5 +8,5 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 
 
 def functions() -> Mapping[str, Function[GcmKernel]]:
-    """Return every function that some kernel exports, by name, in the order they are emitted."""
+    """Return every function that some kernel exports, by name, in the order of emission."""
     return found_in(package)

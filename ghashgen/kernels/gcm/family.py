@@ -25,4 +25,3 @@ FAMILY = Family(
     validation="ghashgen.check.validation.gcm.validator",
     trials="ghashgen.check.attack.families.gcm",
 )
-"""The family."""

@@ -1,4 +1,6 @@
-"""An AES-GCM kernel: a GHASH kernel and a key size; name, context and refusals derive from them."""
+"""An AES-GCM kernel: a GHASH kernel and a key size, from which name, context and refusals
+derive.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,27 +15,30 @@ from ghashgen.kernels.hash.kernel import Kernel as HashKernel
 from ghashgen.support.errors import GhashgenError
 
 ROUNDS = {128: 10, 192: 12, 256: 14}
-"""Nr of FIPS 197, table 3, by the bits of the key."""
+"""Nr of FIPS 197, table 3, by key size in bits."""
 
 ROUND_KEYS = "key"
-"""The array of the round keys, and what the names of its cells begin with."""
+"""The array of the round keys, and the prefix of its cells' names."""
 
 
 MOST_STRAIGHT = {1: 8, 2: 16}
-"""Blocks of a text on the straight path without byte masks, at most, by lanes: their states, that
-of J_0 and the sums are in 16 registers. More, in two passes, were slower on a Zen 5 than groups."""
+"""Most blocks of a text on the straight path without byte masks, by lanes. Their states, that of
+J_0 and the sums fit into 16 registers. More blocks, in two passes, were slower on a Zen 5 than
+groups.
+"""
 
 
 @dataclass(frozen=True)
 class Hashing(HashKernel):
-    """The GHASH part. The table has as many powers of H as a sum has blocks: those of a group, or
-    of the last one (`parts.ending`) or a short text with S and the block of lengths."""
+    """The GHASH part. Its table has as many powers of H as a sum has blocks: those of a group, or
+    of the last group (`parts.ending`) or a short text, with S and the length block.
+    """
 
     short: bool = False
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the table holds what."""
+        """The layout of the table."""
         beside = 2
         if self.instruction_set.masked:
             return table_layout(self, self.blocks + beside)
@@ -49,10 +54,11 @@ class Hashing(HashKernel):
 
 @dataclass(frozen=True)
 class GcmKernel:
-    """One variant of AES-GCM: axes that make sense together.
+    """One variant of AES-GCM: a valid combination of axes.
 
     Raises:
-        GhashgenError: they do not: names the axis at fault, the reason and what to choose instead.
+        GhashgenError: the combination is invalid; names the axis, the reason and what to choose
+            instead.
     """
 
     family: ClassVar[str] = "gcm"
@@ -82,7 +88,7 @@ class GcmKernel:
 
     @cached_property
     def hash(self) -> Hashing:
-        """The GHASH part: what it refuses is refused."""
+        """The GHASH part; whatever it refuses is refused."""
         return Hashing(
             isa=self.isa,
             multiply=self.multiply,
@@ -96,7 +102,7 @@ class GcmKernel:
 
     @property
     def name(self) -> str:
-        """Derived from the axes: that of the GHASH part, with what is AES-GCM's own."""
+        """The GHASH part's name with AES-GCM's own axes."""
         own = (axes.ROUND_KEYS, axes.STITCH, axes.MESSAGES, axes.SHORT, axes.STREAMS, axes.SEGMENTS)
         hashing = self.hash.name.partition("_")[2]
         return "_".join(filter(None, (f"gcm{self.key}", hashing, name_of(own, self))))
@@ -128,7 +134,7 @@ class GcmKernel:
 
     @property
     def rounds(self) -> int:
-        """Rounds of AES; the round keys are one more."""
+        """Number of AES rounds; there is one round key more."""
         return ROUNDS[self.key]
 
     @property
@@ -143,7 +149,7 @@ class GcmKernel:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the context holds what: the hash table, then the round keys in memory order."""
+        """The layout of the context: the hash table, then the round keys in memory order."""
         table = self.hash.layout
         keys = tuple(f"{ROUND_KEYS}{i}" for i in range(self.rounds + 1))
         at = ENTRY_BYTES * len(table.cells)
@@ -151,16 +157,16 @@ class GcmKernel:
 
     @property
     def best_align(self) -> int:
-        """Alignment of the context, in bytes, at which no load of a group crosses a line."""
+        """Alignment of the context, in bytes, at which no load of a group crosses a cache line."""
         return self.hash.best_align
 
 
 def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
-    """Yield (refused, cause, remedy) for combinations of axes that make no sense."""
+    """Yield (refused, cause, remedy) for invalid combinations of axes."""
     isa, lanes = kernel.instruction_set, kernel.lane_count
     yield (
         "aes_round" not in isa.supported,
-        f"isa {isa.name!r} has no instructions for AES here",
+        f"isa {isa.name!r} has no AES instructions",
         "choose another isa",
     )
     yield (
@@ -170,26 +176,26 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
     )
     yield (
         kernel.roundkeys == "memory" and not kernel._room,
-        f"roundkeys 'memory' is how all of isa {isa.name!r} with {kernel.blocks} blocks are: no "
-        "register is free for one",
-        "leave roundkeys away, or choose another isa or fewer blocks",
+        f"isa {isa.name!r} with {kernel.blocks} blocks keeps all round keys in memory anyway: no "
+        "register is free",
+        "leave out roundkeys, or choose another isa or fewer blocks",
     )
     yield (
         kernel.short and not kernel.messages,
-        "short is a way of seal and open, which kernels without messages lack",
+        "short is a path of seal and open, which kernels without messages lack",
         "choose messages, or no short",
     )
     yield (
         kernel.short and isa.masked and kernel.blocks < 4,
-        f"short hashes a text and two blocks beside it at once, and blocks {kernel.blocks} leave "
-        "no powers for a text",
+        f"short hashes a text with two more blocks at once, and {kernel.blocks} blocks leave no "
+        "powers for a text",
         "choose at least 4 blocks, or no short",
     )
     most = isa.vector_registers // 2
     yield (
         kernel.registers > most,
         f"a group of {kernel.blocks} blocks would take {kernel.registers} of "
-        f"{isa.vector_registers} vector registers, and half are the most (docs/gcm-design.md)",
+        f"{isa.vector_registers} vector registers, and may take half (docs/gcm-design.md)",
         f"choose at most {most * lanes} blocks",
     )
 

@@ -1,4 +1,4 @@
-"""Which AES-GCM kernels are recommended where nothing was measured."""
+"""The AES-GCM kernels to recommend if nothing was measured."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -15,5 +15,6 @@ PREFERENCE: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "reduce": ("clmul1", "clmul2", "clmul3", "shift-xor"),
     }
 )
-"""The convention where nothing was measured: wider registers, whole messages, then fewer carry-less
-products. An earlier axis outweighs all later ones, as with GHASH."""
+"""The order of preference: wider registers, whole messages, then fewer carry-less products. An
+earlier axis outweighs all later ones, as for GHASH.
+"""

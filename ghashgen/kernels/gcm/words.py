@@ -1,4 +1,4 @@
-"""What emitted files say of AES-GCM kernels."""
+"""What emitted files say about AES-GCM kernels."""
 
 from collections.abc import Sequence
 
@@ -47,7 +47,7 @@ _TIME = {False: "len alone", True: "lengths, and on whether a tag differs, alone
 
 
 def words(kernel: GcmKernel) -> Words:
-    """Return what the banner of a kernel says of it: of its GHASH part what a hash kernel says."""
+    """Return what a kernel's banner says; about its GHASH part the same as for a hash kernel."""
     own = hash_words(kernel.hash)
     axes: Values = {"key": kernel.key, "blocks": kernel.blocks}
     whole = kernel.messages or kernel.streams
@@ -70,10 +70,10 @@ def words(kernel: GcmKernel) -> Words:
 
 
 def line(values: Values) -> str:
-    """Return what a kernel of these values computes, for a header."""
+    """Return what a kernel with these values computes, for a header."""
     return f"AES-{values['key']}-GCM (SP 800-38D), {values['blocks']} blocks per group"
 
 
 def notes(entries: Sequence[Values]) -> tuple[str, ...]:
-    """Return what a header says of its kernels."""
+    """Return a header's notes on its kernels."""
     return tuple(NOTES.split("\n"))

@@ -1,1 +1,1 @@
-"""GHASH and POLYVAL: the axes of a kernel, the catalogue, and what the functions do."""
+"""GHASH and POLYVAL: a kernel's axes, the catalogue, and the functions."""

@@ -13,24 +13,24 @@ from ghashgen.kernels.hash.definition import OPS
 
 
 def _proved(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the sets whose kernels are proved: the others are made only where they are named."""
+    """Return the instruction sets whose kernels are proved. The others are made only by name."""
     return tuple(isa.name for isa in isas().values() if isa.arch.proved)
 
 
 def _multiplies(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the multiply schemes whose product the reduction takes, if one is chosen."""
+    """Return the multiply schemes whose product the reduction takes, or all if none is chosen."""
     shapes = [reduces()[values["reduce"]].shape] if "reduce" in values else None
     return tuple(m.name for m in multiplies().values() if shapes is None or m.shape in shapes)
 
 
 def _reduces(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the reductions that take the product of the multiply scheme."""
+    """Return the reductions that take the multiply scheme's product."""
     shape = multiplies()[values["multiply"]].shape
     return tuple(r.name for r in reduces().values() if r.shape is shape)
 
 
 def _sizes(values: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the group sizes that an instruction set ships."""
+    """Return the instruction set's group sizes in the catalogue."""
     return isas()[values["isa"]].catalogue_blocks
 
 
@@ -40,7 +40,7 @@ REDUCE = Axis("reduce", "Reduction scheme.", lambda: tuple(reduces()), left_open
 
 BLOCKS = Axis(
     "blocks",
-    f"Blocks a group, 1-{MAX_BLOCKS}.",
+    f"Blocks in a group, 1-{MAX_BLOCKS}.",
     lambda: range(1, MAX_BLOCKS + 1),
     left_open=_sizes,
     mark=lambda value: f"x{value}",
@@ -54,44 +54,46 @@ ORDER = Axis(
 )
 
 OP = Axis("op", "Operation: ghash, polyval.", lambda: OPS, "ghash", always_named=True)
-"""POLYVAL (RFC 8452) is the same product without the byte swap and without the twist."""
+"""POLYVAL (RFC 8452) is the same product without the byte swap and the twist."""
 
 FOLD = Axis(
     "fold",
-    "Lanes are added up: after each group, at the end.",
+    "When lanes are added: group (after each group), end.",
     lambda: ("group", "end"),
     "group",
     mark=lambda value: "lanes",
 )
-"""When the lanes of a register are added up: after every group (papers/intel-2023, Figure 8), or
-once at the end, each lane having its own Horner accumulator (Figure 9)."""
+"""When the lanes of a register are added: after every group (papers/intel-2023, Figure 8), or once
+at the end, with a Horner accumulator in each lane (Figure 9).
+"""
 
 SWAP = Axis(
     "swap",
-    "Byte swap: register, stack.",
+    "Where bytes are swapped: register, stack.",
     lambda: ("register", "stack"),
     "register",
     mark=lambda value: "stackswap",
 )
-"""Bytes are swapped in each register; or two xmm blocks at a time in a ymm register, from which a
-stack buffer brings them back, so that a block costs half a shuffle."""
+"""Swap bytes in each register; or two xmm blocks at a time in a ymm register, then reload them from
+a stack buffer, which costs half a shuffle for each block.
+"""
 
 POWERS = Axis(
     "powers",
-    "Powers of the group loop: memory, registers.",
+    "Where the group loop has its powers: memory, registers.",
     lambda: ("memory", "registers"),
     "memory",
     mark=lambda value: "regs",
 )
-"""The group loop reads its powers from the table each time, or keeps them in registers."""
+"""The group loop reads its powers from the table in every pass, or keeps them in registers."""
 
 PIPELINE = Axis(
     "pipeline",
-    "What a group prepares of the next: none, ahead.",
+    "What a group prepares for the next: none, ahead.",
     lambda: ("none", "ahead"),
     "none",
 )
-"""The group loop loads its blocks itself; or finds its first ones prepared by the group before."""
+"""The group loop loads all its blocks, or finds the first ones prepared by the previous group."""
 
 SCHEDULE = Axis(
     "schedule",
@@ -100,37 +102,38 @@ SCHEDULE = Axis(
     WRITTEN,
     mark=suffix,
 )
-"""As written, or ordered for a microarchitecture, see `arch.schedules`."""
+"""As written, or ordered for a microarchitecture; see `arch.schedules`."""
 
 WIPE = Axis("wipe", "Zero secrets on return.", lambda: (False, True), False)
-"""Zero every register and stack slot that held secrets before returning."""
+"""Before returning, zero every register and stack slot that held secrets."""
 
 SEGMENTS = Axis(
     "segments",
-    "Export power and combine too, for one message in threads.",
+    "Also export power and combine, to process a message in threads.",
     lambda: (False, True),
     False,
 )
-"""Export power and combine too, which put the hashes of a message's segments together."""
+"""Also export power and combine, which join the hashes of a message's segments."""
 
 COLUMNS = Axis(
     "columns",
-    "Export column too, for one message in rows of so many blocks: 1 (none), 2, 4, 8.",
+    "Also export column, for messages in rows of this many blocks: 1 (none), 2, 4, 8.",
     lambda: (1, 2, 4, 8),
     1,
     mark=lambda value: f"columns{value}",
 )
-"""A message in rows of so many blocks, of which a thread takes a column: every n-th block, by the
-table of H^n. Kernels of one column export nothing for that."""
+"""Blocks in a row of a message. A thread takes one column, every n-th block, and uses the table of
+H^n. With 1, kernels export no column function.
+"""
 
 AXES = (
     *(ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, OP, FOLD, SWAP, POWERS, PIPELINE, SCHEDULE),
     *(WIPE, SEGMENTS, COLUMNS),
 )
-"""All of them, in the order in which they are asked for and refused."""
+"""All axes, in the order in which they are asked for and refused."""
 
 NAMED = (
     *(OP, ISA, MULTIPLY, REDUCE, BLOCKS, ORDER, FOLD, SWAP, POWERS, PIPELINE, SEGMENTS, COLUMNS),
     *(WIPE, SCHEDULE),
 )
-"""All of them, in the order in which a kernel's name has them."""
+"""All axes, in the order of a kernel's name."""

@@ -1,4 +1,4 @@
-"""The shipped variants."""
+"""The checked-in GHASH and POLYVAL kernels."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -24,9 +24,9 @@ PAPER = (
 def scheduled() -> tuple[Kernel, ...]:
     """Return the scheduled kernels.
 
-    The multiply scheme with the fewest instructions, once for each CPU with a table, at a short and
-    a long group, and one each that wipes and that keeps a sum a lane. Few, since an out-of-order
-    core gains little (docs/scheduling.md); any other is made on demand.
+    For each CPU with a table: the multiply scheme with the fewest instructions, with a short and a
+    long group, and one kernel each that wipes and that keeps a sum in each lane. These are few,
+    because an out-of-order core gains little (docs/scheduling.md); others are made on demand.
     """
     return (
         Kernel("avx", "winograd", "clmul1", 8, schedule="skylake-avx512"),
@@ -47,11 +47,13 @@ _PRECOMPUTED = ("winograd", "k")
 
 
 def _shipped(isa: Isa) -> Iterable[Values]:
-    """Yield what an ISA ships, as values by axis; combinations that fit are shipped."""
+    """Yield an ISA's checked-in kernels, as values by axis; invalid combinations are dropped
+    later.
+    """
     wide = isa.lanes > 1
     yield {
         "multiply": tuple(multiplies()),
-        # Narrow kernels show every reduction; wide ones those that anyone would use.
+        # Narrow kernels show every reduction, wide ones only those worth using.
         "reduce": _FOLDING if wide else tuple(reduces()),
         "order": (REFLECTED, NATURAL) if wide else (REFLECTED,),
         "blocks": isa.catalogue_blocks,
@@ -83,7 +85,7 @@ def _shipped(isa: Isa) -> Iterable[Values]:
 
 
 def catalogue() -> tuple[Kernel, ...]:
-    """Return every checked-in kernel, ISA by ISA; scheduled ones and papers' last."""
+    """Return every checked-in kernel, by ISA; scheduled kernels and papers' kernels last."""
     found: dict[Kernel, None] = {}
     for isa in isas().values():
         if not isa.arch.proved:

@@ -8,5 +8,5 @@ from ghashgen.kernels.hash.kernel import Kernel
 
 
 def functions() -> Mapping[str, Function[Kernel]]:
-    """Return every function that some kernel exports, by name, in the order they are emitted."""
+    """Return every function that some kernel exports, by name, in the order of emission."""
     return found_in(package)

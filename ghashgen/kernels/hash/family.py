@@ -38,4 +38,3 @@ FAMILY = Family(
     validation="ghashgen.check.validation.hash",
     trials="ghashgen.check.attack.families.hash",
 )
-"""The family."""

@@ -1,4 +1,4 @@
-"""A kernel: one small declarative value; its name, its table and its refusals derive from it."""
+"""A kernel as one small value, from which its name, its table and its refusals derive."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,28 +24,30 @@ ZERO_CELL = "0"
 """A cell of the table that holds zeros."""
 
 LOOP = "@loop"
-"""Marks the arrays of the group loop when lanes are added up at the end."""
+"""Marks the arrays that the group loop uses if lanes are added up at the end."""
 
 WORKING_REGISTERS = 10
-"""What a group needs beside its powers: state, accumulators, a block's values, two constants."""
+"""Registers of a group besides its powers: state, accumulators, a block's values, two constants."""
 
 
 @dataclass(frozen=True)
 class Layout(core.Layout):
-    """The table: one array an entry, the powers descending, so that a run of m powers down to H^1
+    """The table: one array for each entry, with descending powers. So a run of m powers down to H^1
     is the end of the array for every m, at any register width.
 
-    A cell is an entry and a power, as in "K3"; "0" is zeros; "R16/4" is the sum of the key terms of
-    H^16, H^12, H^8 and H^4. `top` is a multiple of the lanes; an array begins with that power.
+    A cell is an entry and a power, such as "K3"; "0" is zeros; "R16/4" is the sum of the key terms
+    of H^16, H^12, H^8 and H^4. `top` is a multiple of the lanes; an array begins with that power.
     """
 
     def offset(self, entry: str, power: int) -> int:
-        """Byte offset of an entry of H^power; power 0 and below is the padding after the array."""
+        """Byte offset of an entry of H^power; powers from 0 down are the padding after the
+        array.
+        """
         return self.arrays[entry] + ENTRY_BYTES * (self.top - power)
 
 
 def table_layout(kernel: "Kernel", powers: int) -> Layout:
-    """Return the layout of a kernel's table of so many powers of H at least."""
+    """Return the layout of a kernel's table with at least this many powers of H."""
     lanes = kernel.lane_count
     top = -(-powers // lanes) * lanes
     cells: list[str] = []
@@ -56,7 +58,7 @@ def table_layout(kernel: "Kernel", powers: int) -> Layout:
         cells.extend(f"{name.partition('@')[0]}{power}" for power in powers)
         cells.extend([ZERO_CELL] * padding)
 
-    # A masked tail multiplies whole registers: the lanes past H^1 must see zero keys.
+    # A masked tail multiplies whole registers: the lanes past H^1 must have zero keys.
     padding = lanes if kernel.instruction_set.masked else 0
     for entry in kernel.multiplier.entries:
         array(entry, range(top, 0, -1), padding)
@@ -75,10 +77,11 @@ def table_layout(kernel: "Kernel", powers: int) -> Layout:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One variant of a GHASH kernel: axes that make sense together.
+    """One variant of a GHASH or POLYVAL kernel: a valid combination of axes.
 
     Raises:
-        GhashgenError: they do not: names the axis at fault, the reason and what to choose instead.
+        GhashgenError: the combination is invalid; names the axis, the reason and what to choose
+            instead.
     """
 
     family: ClassVar[str] = "hash"
@@ -91,7 +94,7 @@ class Kernel:
     order: str = axes.ORDER.default
     wipe: bool = axes.WIPE.default
     alias: str = ""
-    """A name of its own, for the kernels of a paper."""
+    """A separate name, for the kernels of a paper."""
     op: str = axes.OP.default
     fold: str = axes.FOLD.default
     swap: str = axes.SWAP.default
@@ -106,7 +109,7 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """Derived from the axes; an axis at its default leaves no trace."""
+        """Derived from the axes; an axis at its default adds nothing."""
         return self.alias or name_of(axes.NAMED, self)
 
     @property
@@ -116,7 +119,7 @@ class Kernel:
 
     @property
     def definition(self) -> Definition:
-        """What it computes, as emitted files say it."""
+        """The definition of its operation."""
         return DEFINITIONS[self.op]
 
     @property
@@ -146,9 +149,9 @@ class Kernel:
 
     @property
     def room(self) -> int:
-        """Vector registers that a group leaves free for what is prepared for the next one."""
+        """Vector registers that a group leaves free to prepare the next one."""
         kept = self.power_registers if self.powers == "registers" else 0
-        # A sum of three waits for two parts' products; a sum of two for one's.
+        # A sum of three waits for two parts' products, a sum of two for one's.
         waiting = 4 if "xor3" in self.instruction_set.supported else 1
         return self.instruction_set.vector_registers - WORKING_REGISTERS - waiting - kept
 
@@ -159,7 +162,7 @@ class Kernel:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the table holds what."""
+        """The layout of the table."""
         return table_layout(self, self.blocks)
 
     @property
@@ -169,15 +172,16 @@ class Kernel:
 
     @property
     def best_align(self) -> int:
-        """Alignment of the table, in bytes, at which no whole register of a group crosses a line.
+        """Alignment of the table, in bytes, at which no whole register of a group crosses a cache
+        line.
 
-        Speed alone: what a kernel needs is `Target.table_align_of`.
+        This only affects speed; `Target.table_align_of` is what a kernel needs.
         """
         return ENTRY_BYTES * self.lane_count
 
 
 def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
-    """Yield (refused, cause, remedy) for combinations of axes that make no sense."""
+    """Yield (refused, cause, remedy) for invalid combinations of axes."""
     isa, lanes = kernel.instruction_set, kernel.lane_count
     yield (
         kernel.op == "polyval" and kernel.bit_order is Order.NATURAL,
@@ -191,7 +195,7 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     )
     yield (
         kernel.fold == "end" and kernel.blocks % lanes != 0,
-        f"fold 'end' needs whole registers: blocks {kernel.blocks} is no multiple of {lanes} lanes",
+        f"fold 'end' needs whole registers: {kernel.blocks} blocks do not fill {lanes} lanes each",
         f"choose a multiple of {lanes}",
     )
     yield (
@@ -229,8 +233,8 @@ def _refusals(kernel: Kernel) -> Iterable[tuple[bool, str, str]]:
     )
     yield (
         kernel.columns > 1 and not kernel.segments,
-        f"{kernel.columns} columns are hashed by the powers of H^{kernel.columns}, and the kernel "
-        "does not export power",
+        f"{kernel.columns} columns need the powers of H^{kernel.columns}, and the kernel does not "
+        "export power",
         "add --segments",
     )
     yield (
@@ -248,7 +252,7 @@ def _check(kernel: Kernel) -> None:
         fitting = [r.name for r in reduces().values() if r.shape is multiply.shape]
         raise GhashgenError(
             f"reduce {reduce.name!r} takes a {reduce.shape.bits}-bit product, but multiply "
-            f"{multiply.name!r} makes one of {multiply.shape.bits} bits",
+            f"{multiply.name!r} makes a {multiply.shape.bits}-bit one",
             f"choose reduce {' or '.join(fitting)}",
         )
     if kernel.bit_order not in reduce.orders:

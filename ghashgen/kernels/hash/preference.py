@@ -1,4 +1,4 @@
-"""Which GHASH and POLYVAL kernels are recommended where nothing was measured."""
+"""The GHASH and POLYVAL kernels to recommend if nothing was measured."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -14,6 +14,7 @@ PREFERENCE: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "reduce": ("clmul1", "clmul2", "clmul3", "shift-xor"),
     }
 )
-"""The convention where nothing was measured: wider registers, then fewer carry-less products. An
-earlier axis outweighs all later ones, values that are not listed come last, and of kernels equal in
-all axes here the one with the fewest axes away from default leads."""
+"""The order of preference: wider registers, then fewer carry-less products. An earlier axis
+outweighs all later ones, and unlisted values come last. Of kernels that are equal on these axes,
+the one with the fewest other axes away from their defaults leads.
+"""

@@ -1,4 +1,4 @@
-"""What emitted files say of GHASH and POLYVAL kernels."""
+"""What emitted files say about GHASH and POLYVAL kernels."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ from H^n, for whole rows; no block between is read."""
 
 
 def words(kernel: Kernel) -> Words:
-    """Return what the banner of a kernel says of it."""
+    """Return what a kernel's banner says."""
     of, layout = kernel.definition, kernel.layout
     multiply, reduce = kernel.multiplier, kernel.reducer
     arrays = ", ".join(f"{name} from byte {at}" for name, at in layout.arrays.items())
@@ -50,13 +50,13 @@ def words(kernel: Kernel) -> Words:
 
 
 def line(values: Values) -> str:
-    """Return what a kernel of these values computes, for a header."""
+    """Return what a kernel with these values computes, for a header."""
     of = DEFINITIONS[str(values["op"])]
     return f"{of.name} ({of.source}), {_group(int(values['blocks']))}"
 
 
 def notes(entries: Sequence[Values]) -> tuple[str, ...]:
-    """Return what a header says of its kernels."""
+    """Return a header's notes on its kernels."""
     ops = [DEFINITIONS[op] for op in sorted({str(values["op"]) for values in entries})]
     text = NOTES.format(
         names=" and ".join(of.name for of in ops),

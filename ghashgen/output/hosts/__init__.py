@@ -1,1 +1,1 @@
-"""Libraries that kernels are vendored into, one a file: `ghashgen vendor`."""
+"""The kinds of tree that `ghashgen vendor` writes into, one in each file."""

@@ -1,4 +1,4 @@
-"""The type of a host: the tree that kernels are vendored into."""
+"""The type of a host: a tree that kernels are vendored into."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,6 @@ class Host:
     name: str
     title: str
     place: Callable[[str], str]
-    """Path below the folder, of a file by its path below the folder of `ghashgen generate`."""
+    """Maps a file's path in the folder of `ghashgen generate` to its path in the host's folder."""
     build: Callable[[Sequence[str], Target], tuple[str, ...]]
-    """Command lines that make objects of the files, by their paths below the folder."""
+    """Returns the command lines that build the objects, given the files' paths below the folder."""

@@ -1,4 +1,4 @@
-"""No library in particular: all files in one folder, objects beside them."""
+"""The default host: all files in one folder, with objects beside them."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath

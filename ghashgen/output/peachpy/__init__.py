@@ -1,8 +1,12 @@
-"""PeachPy as a back end: its register allocator and its encoder in place of this tool's.
+"""PeachPy as a back end: its register allocator and encoder replace this tool's.
 
-The selected program (`compiler.pipeline.Compiled.selected`, avx rows on virtual registers) is
-handed over before this tool's own allocation. `tool` finds PeachPy, `program` writes a function as
-JSON, `worker` builds it under the Python that has PeachPy, `process` starts that, `encode` is the
-client. `instructions` reads what comes back, `homes` finds in it where each virtual register went,
-and `emit` makes the file that ships and holds it to PeachPy's instructions.
+PeachPy receives the selected program (`compiler.pipeline.Compiled.selected`: avx rows on virtual
+registers) before this tool's allocation.
+
+- `tool` finds PeachPy.
+- `program` writes a function as JSON.
+- `worker` builds it, under the Python that has PeachPy; `process` starts that.
+- `encode` is the client.
+- `instructions` reads the resulting bytes, and `homes` finds each virtual register in them.
+- `emit` makes the file that ships and compares it with PeachPy's instructions.
 """

@@ -1,13 +1,13 @@
 """Kernels as PeachPy allocates and encodes them, for the file that ships.
 
-A user reads, vendors and proves assembly, so PeachPy's instructions are written in the target's
-syntax: in the order that it was given, on the registers that it chose, copies of a register to
-itself left out. Around them stands this tool's frame: ENDBR64, callee-saved registers, unwinding,
-wipe. VZEROUPPER, which PeachPy writes before each RET, is not due, since nothing here is wider than
-VEX.128. Jumps keep off the ends of lines of code as everywhere.
+Users read, vendor and prove assembly, so PeachPy's instructions are written in the target's syntax,
+in the given order and on the registers that PeachPy chose. Copies of a register to itself are left
+out. The frame around them is this tool's: ENDBR64, callee-saved registers, unwinding, wipe.
+PeachPy's VZEROUPPER before each RET is dropped, because nothing here is wider than VEX.128. Jumps
+stay off the ends of 32-byte lines as everywhere.
 
-`compiler.recheck` replays PeachPy's allocation as it does this tool's own, and what the assembler
-makes of the file is decoded again and must be PeachPy's instructions, registers and all.
+`compiler.recheck` replays PeachPy's allocation as it does this tool's own. The assembled file is
+decoded again and must contain PeachPy's instructions, registers included.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,10 +38,11 @@ _COPIES = ("mov", "vmovdqa")
 
 
 def prepare(kernel: Point, target: Target) -> Prepared:
-    """Have PeachPy encode a kernel; return how to compile it on, and what to hold it to.
+    """Let PeachPy encode a kernel; return how to continue compiling it, and the check of its
+    object.
 
     Raises:
-        GhashgenError: PeachPy cannot encode this kernel, or is missing.
+        GhashgenError: PeachPy is missing or cannot encode this kernel.
     """
     check(kernel, target.abi)
     compiling = partial(compile_kernel, kernel, target.abi, target.table_align_of(kernel))
@@ -84,10 +85,10 @@ def hold(
     compiled: Mapping[str, Compiled],
     data: bytes,
 ) -> None:
-    """Compare an assembled object with PeachPy's functions; frame and padding are not theirs.
+    """Compare an assembled object with PeachPy's functions, apart from frame and padding.
 
     Raises:
-        GhashgenError: an instruction, a register or where a branch leads differs; says which.
+        GhashgenError: names the instruction, register or branch target that differs.
     """
     symbols = {name: target.symbol(f"{kernel.name}_{name}") for name in compiled}
     for name, function in functions_in(data, symbols).items():
@@ -97,14 +98,14 @@ def hold(
         theirs = flow([item for item in _body(kernel.name, found[name]) if not _empty(item)])
         if ours != theirs:
             raise GhashgenError(
-                f"{kernel.name}_{name}: what was assembled is not what PeachPy encoded, "
+                f"{kernel.name}_{name}: the assembled code differs from PeachPy's, "
                 f"{_first(ours, theirs)}",
-                "report this kernel, and the versions of PeachPy and of the assembler",
+                "report this kernel and the versions of PeachPy and of the assembler",
             )
 
 
 def _empty(item: Item) -> bool:
-    """Whether it copies a register to itself."""
+    """Return whether it copies a register to itself."""
     name, operands = item.shape
     return name in _COPIES and len(set(item.registers)) == 1 and item.registers[0] in operands
 

@@ -1,4 +1,4 @@
-"""What PeachPy can encode, and a kernel's functions as it encodes them."""
+"""Encodes a kernel's functions with PeachPy, and refuses kernels that PeachPy cannot encode."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from ghashgen.output.peachpy.tool import require
 from ghashgen.support.errors import GhashgenError
 
 ISA = "avx"
-"""The instruction set that PeachPy can encode; it has no EVEX VPCLMULQDQ, and sse adds nothing."""
+"""The only instruction set: PeachPy has no EVEX VPCLMULQDQ, and sse would add nothing."""
 
 FAMILY = "hash"
-"""The family whose instructions it has: the core that it encodes for is without AES."""
+"""The only family: the core that PeachPy encodes for has no AES."""
 
 REGISTER = "register"
-"""The value of the axis `swap`, where a family has it, that needs no buffer on the stack."""
+"""The value of the axis `swap` that needs no buffer on the stack."""
 
 
 def check(kernel: Point, abi: Abi = SYSV) -> None:
@@ -33,40 +33,40 @@ def check(kernel: Point, abi: Abi = SYSV) -> None:
     isa, swap = kernel.instruction_set.name, axes_of(kernel).get("swap", REGISTER)
     if isa != ISA:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy builds kernels of isa {ISA!r} only, not {isa!r}",
+            f"{kernel.name}: PeachPy builds only kernels of isa {ISA!r}, not {isa!r}",
             f"choose isa {ISA}, or backend own",
         )
     if kernel.family != FAMILY:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy builds kernels of family {FAMILY!r} only, it has no AES here",
+            f"{kernel.name}: PeachPy builds only kernels of family {FAMILY!r}; it has no AES here",
             f"choose family {FAMILY}, or backend own",
         )
     if swap != REGISTER:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy gets no stack buffer, which swap {swap!r} needs",
+            f"{kernel.name}: swap {swap!r} needs a stack buffer, which PeachPy does not get",
             "choose swap register, or backend own",
         )
     if given := [f.name for f in functions_of(kernel).values() if f.returns]:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy builds functions that return nothing, and {given[0]} returns "
-            "a number",
+            f"{kernel.name}: PeachPy builds only functions without a return value, and {given[0]} "
+            "has one",
             "choose backend own",
         )
     if abi != SYSV:
         raise GhashgenError(
-            f"{kernel.name}: PeachPy builds for abi {SYSV.name!r} only, not {abi.name!r}",
+            f"{kernel.name}: PeachPy builds only for abi {SYSV.name!r}, not {abi.name!r}",
             f"choose abi {SYSV.name}, or backend own",
         )
 
 
 def request(op: str, kernel: Point, programs: Mapping[str, Program]) -> dict[str, Any]:
-    """Return what the worker is asked for selected programs of a kernel."""
+    """Return the request to the worker for selected programs of a kernel."""
     functions = {name: encode(item, kernel.instruction_set) for name, item in programs.items()}
     return {"op": op, "kernel": kernel.name, "functions": functions}
 
 
 def answered(answer: Mapping[str, Any]) -> dict[str, Encoded]:
-    """Return the functions of an answer, by name."""
+    """Return an answer's functions, by name."""
     return {
         name: Encoded(
             name,
@@ -78,10 +78,10 @@ def answered(answer: Mapping[str, Any]) -> dict[str, Encoded]:
 
 
 def encoded(kernel: Point, programs: Mapping[str, Program]) -> dict[str, Encoded]:
-    """Return selected programs of a kernel as PeachPy encodes them; nothing is run.
+    """Return a kernel's selected programs as PeachPy encodes them; nothing is run.
 
     Raises:
-        GhashgenError: PeachPy is missing, or refuses the kernel (it does not spill).
+        GhashgenError: PeachPy is missing, or refuses the kernel (it cannot spill).
     """
     worker = WorkerProcess(require())
     try:

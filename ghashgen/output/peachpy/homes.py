@@ -1,8 +1,8 @@
-"""Where PeachPy put each virtual register, read from its bytes.
+"""Finds in PeachPy's bytes which register it chose for each virtual register.
 
-Nothing is taken from PeachPy's own tables: its instructions stand in the order of the selected
-program, and each names the registers that the virtual ones became. What is found here is checked
-twice: `compiler.recheck` replays it, and `emit.hold` compares instructions.
+PeachPy's own tables are not used. Its instructions come in the order of the selected program, and
+each names physical registers where the program has virtual ones. The result is checked twice:
+`compiler.recheck` replays it, and `emit.hold` compares instructions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _REMEDY = "report this kernel, and the version of PeachPy"
 
 @cache
 def _numbers() -> Mapping[str, PReg]:
-    """Return physical registers by every name that a part of them has."""
+    """Return physical registers by the names of all their parts."""
     return MappingProxyType(
         {
             name: PReg(cls, number)
@@ -36,8 +36,8 @@ def homes(selected: Program, items: Sequence[Item]) -> dict[VReg, PReg]:
     `items` are PeachPy's instructions without its prologue and epilogues.
 
     Raises:
-        GhashgenError: they are not one for one those of the program, or a virtual register is in
-            two places.
+        GhashgenError: the instructions do not correspond one to one to the program's, or a virtual
+            register is in two places.
     """
     if len(items) != len(selected.ops):
         raise GhashgenError(
@@ -56,7 +56,7 @@ def homes(selected: Program, items: Sequence[Item]) -> dict[VReg, PReg]:
                 _address(selected, found, operand, item.address)
             else:
                 either.append((operand, item.address))
-    # At scale 1 an encoder may exchange base and index; where else they are named decides.
+    # At scale 1 an encoder may exchange base and index; other uses of these registers decide.
     while either:
         ways = [(memory, _ways(found, memory, names)) for memory, names in either]
         sure = [(memory, way) for memory, way in ways if len(way) == 1] or ways[:1]
@@ -68,7 +68,7 @@ def homes(selected: Program, items: Sequence[Item]) -> dict[VReg, PReg]:
 
 
 def _ways(found: Mapping[VReg, PReg], memory: Mem, names: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the orders of two registers of an address that agree with what is known."""
+    """Return the orders of an address's two registers that agree with what is known."""
 
     def agrees(way: tuple[str, str]) -> bool:
         return all(
@@ -88,7 +88,7 @@ def _address(
 
 
 def _put(selected: Program, found: dict[VReg, PReg], operand: Operand | None, name: str) -> None:
-    """Note that a virtual register is in the register of this name."""
+    """Record that a virtual register is in the register of this name."""
     if not isinstance(operand, VReg):
         return
     place = _numbers().get(name)

@@ -1,12 +1,14 @@
-"""Functions in bytes as lists of instructions that can be compared.
+"""Functions in bytes, as lists of instructions that can be compared.
 
-An instruction's shape is its mnemonic and its operands: class and width of a register, or its name
-where that is asked for; width and value of an immediate; of memory its size, base, index, scale
-and displacement, and for a constant its 16 bytes; of a branch the fact. Where it leads is beside
-the shape.
+The shape of an instruction is its mnemonic and its operands:
 
-Encodings of one instruction are not told apart: a two-byte and a three-byte VEX prefix, CMP with
-and without the short form for rax, an address whose base and index are exchanged at scale 1.
+- register: class and width, or the name if asked for;
+- immediate: width and value;
+- memory: size, base, index, scale and displacement; for a constant, its 16 bytes;
+- branch: only that it is one. Its target is stored beside the shape.
+
+Different encodings of one instruction have the same shape: two-byte and three-byte VEX prefixes,
+CMP with and without the short form for rax, base and index exchanged at scale 1.
 """
 
 from bisect import bisect_left
@@ -41,7 +43,7 @@ class Encoded:
     name: str
     code: bytes
     constants: Mapping[int, bytes]
-    """By offset of a rip-relative displacement: the 16 bytes that it will point to."""
+    """The 16 bytes that a rip-relative displacement will point to, by the displacement's offset."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +53,15 @@ class Item:
     at: int
     shape: Shape
     target: int | None
-    """Where a branch leads, an offset in the code."""
+    """The branch target, an offset in the code."""
     registers: tuple[str, ...]
-    """Of each operand the register that it is, "" if it is none."""
+    """The register of each operand, or ""."""
     address: tuple[str, str] = ("", "")
-    """Base and index of its memory operand, "" for what is not there."""
+    """Base and index of the memory operand, or ""."""
 
     @property
     def register(self) -> str:
-        """The register of the first operand, as PUSH and POP have it."""
+        """The register of the first operand, for PUSH and POP."""
         return self.registers[0] if self.registers else ""
 
 
@@ -116,7 +118,7 @@ def _operand(instruction: Instruction, i: int, constant: bytes | None, named: bo
 
 
 def decode(function: Encoded, named: bool = False) -> list[Item]:
-    """Return a function's instructions; `named` puts the registers' names into their shapes."""
+    """Return a function's instructions; `named` puts register names into their shapes."""
     decoder = Decoder(64, function.code, ip=0)
     out = []
     for instruction in decoder:
@@ -135,7 +137,7 @@ def decode(function: Encoded, named: bool = False) -> list[Item]:
 
 
 def functions_in(data: bytes, symbols: Mapping[str, str]) -> dict[str, Encoded]:
-    """Return the functions of an assembled ELF object, by name; `symbols` are theirs."""
+    """Return the functions of an assembled ELF object by name; `symbols` maps names to symbols."""
     elf = read_elf(data)
     code = object_code(elf, ARCH.decoder)
     constants = _relocated(elf, code.code)
@@ -148,7 +150,7 @@ def functions_in(data: bytes, symbols: Mapping[str, str]) -> dict[str, Encoded]:
 
 
 def _relocated(elf: Elf, code: bytes) -> dict[int, bytes]:
-    """Return, by offset of a displacement in .text, the constant that its relocation points to."""
+    """Return the constant that each relocation points to, by the displacement's offset in .text."""
     text = elf.named(".text")
     entries = {entry.at: entry for entry in elf.relocations if entry.section == text}
     decoder = Decoder(64, code, ip=0)
@@ -157,7 +159,7 @@ def _relocated(elf: Elf, code: bytes) -> dict[int, bytes]:
         at = instruction.ip + decoder.get_constant_offsets(instruction).displacement_offset
         if instruction.is_ip_rel_memory_operand and at in entries:
             symbol, addend = entries[at].symbol, entries[at].addend
-            # S + A - P, and the CPU adds the address of the next instruction.
+            # A relocation is S + A - P; the CPU adds the address of the next instruction.
             start = symbol.value + addend + instruction.next_ip - at
             out[at] = elf.sections[symbol.section].content[start : start + ENTRY_BYTES]
     return out
@@ -166,7 +168,7 @@ def _relocated(elf: Elf, code: bytes) -> dict[int, bytes]:
 def body(
     items: Sequence[Item], first: Sequence[Shape], last: Sequence[Shape]
 ) -> tuple[list[Item], list[str]]:
-    """Return the items without entry (`first`, pushes) and exits (`last`, pops), and faults."""
+    """Return the items without entry (`first`, pushes) and exits (`last`, pops), and any faults."""
     faults: list[str] = []
     head = len(first)
     if [item.shape for item in items[:head]] != list(first):
@@ -194,7 +196,7 @@ def body(
 
 
 def flow(items: Sequence[Item]) -> list[tuple[Shape, int | None]]:
-    """Return shapes, and for branches the position in this list that they lead to."""
+    """Return shapes, and for each branch the position of its target in this list."""
     starts = [item.at for item in items]
     return [
         (item.shape, None if item.target is None else bisect_left(starts, item.target))

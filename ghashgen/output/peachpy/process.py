@@ -1,4 +1,4 @@
-"""The worker process: starting it, asking it, and telling how it ended."""
+"""The worker process: starts it, asks it, and reports how it ended."""
 
 import json
 import select
@@ -15,7 +15,7 @@ from ghashgen.support.errors import GhashgenError
 # A call takes microseconds and a kernel a second; this only catches a function that never returns.
 _SECONDS = 120
 _SPILLS = ("No physical registers", "live virtual registers exceeds")
-"""What PeachPy's allocator says when the registers do not suffice."""
+"""What PeachPy's allocator says when it runs out of registers."""
 
 
 class WorkerProcess:
@@ -40,8 +40,9 @@ class WorkerProcess:
         """Send a request about `what` and return the answer.
 
         Raises:
-            GhashgenError: PeachPy refused, a call faulted or did not return; `dead` says whether
-                the worker is gone.
+            GhashgenError: PeachPy refused, or a call faulted or did not return; `dead` says whether
+            the
+                worker has ended.
         """
         assert self._process.stdin is not None
         try:
@@ -87,7 +88,7 @@ class WorkerProcess:
 def _refusal(what: str, error: str, detail: str) -> GhashgenError:
     if any(words in detail for words in _SPILLS):
         return GhashgenError(
-            f"PeachPy, {what}: its allocator runs out of registers and cannot spill",
+            f"PeachPy, {what}: its allocator ran out of registers and cannot spill",
             "choose fewer blocks or a simpler variant, or backend own",
         )
     return GhashgenError(f"PeachPy, {what}: {error}: {detail}")

@@ -1,7 +1,7 @@
-"""Finds a Python that has PeachPy.
+"""Finds a Python interpreter that has PeachPy.
 
-Debian's python3-peachpy installs for the system's Python alone, so a virtual environment does not
-see it; PyPI's package of that name is a placeholder of 2013 without instructions.
+Debian's python3-peachpy installs only for the system's Python, which a virtual environment does not
+see. PyPI's package of that name is a placeholder of 2013 without instructions.
 """
 
 import importlib.util
@@ -23,11 +23,11 @@ _SECONDS = 30
 
 @dataclass(frozen=True)
 class PeachPyTool:
-    """A Python interpreter that imports PeachPy."""
+    """A Python interpreter that can import PeachPy."""
 
     python: Path
     version: str
-    """Of the interpreter; PeachPy itself has no version."""
+    """The interpreter's version; PeachPy itself has none."""
     package: str
     """Where PeachPy is installed."""
 
@@ -41,7 +41,7 @@ def _candidates() -> tuple[str, ...]:
 
 
 def _ask(python: str) -> PeachPyTool | str:
-    """Return the tool, or why this interpreter is none."""
+    """Return the tool, or why this interpreter cannot be used."""
     try:
         result = subprocess.run(
             [python, str(WORKER)],
@@ -66,10 +66,10 @@ def _ask(python: str) -> PeachPyTool | str:
 
 
 def find() -> PeachPyTool | None:
-    """Return the first of these that imports PeachPy, or None.
+    """Return the first interpreter that can import PeachPy, or None.
 
-    The interpreter that GHASHGEN_PEACHPY_PYTHON names, and no other if it is set; else the one
-    that runs this; else /usr/bin/python3.
+    If GHASHGEN_PEACHPY_PYTHON is set, only the interpreter that it names is tried; otherwise the
+    current one, then /usr/bin/python3.
     """
     try:
         return require()

@@ -34,7 +34,7 @@ ODD = 5
 
 
 class Operands:
-    """Turns the operands of a program into PeachPy's; registers are made as they appear."""
+    """Turns a program's operands into PeachPy's; registers are made as they appear."""
 
     def __init__(self, program: dict[str, Any]) -> None:
         from peachpy.literal import Constant, uint64_t
@@ -47,12 +47,12 @@ class Operands:
         for name, text in program["constants"].items():
             data = bytes.fromhex(text)
             halves = tuple(int.from_bytes(data[at : at + 8], "little") for at in (0, 8))
-            # A Name with `prename` may enter a function's scope at every use of the constant; one
-            # with `name`, as Constant.uint64x2(name=…) makes it, is refused at the second.
+            # A Name with `prename` may enter a function's scope at every use of the constant. One
+            # with `name`, as Constant.uint64x2(name=…) makes it, is refused at the second use.
             self._constants[name] = Constant(16, 2, halves, uint64_t, Name(prename=name))
 
     def register(self, kind: str, index: int) -> Any:
-        """Return the register n of kind x, q or d; d is the low half of q."""
+        """Return register n of kind x, q or d; d is the low half of q."""
         from peachpy.x86_64 import GeneralPurposeRegister64, XMMRegister
 
         if kind == "d":
@@ -85,16 +85,16 @@ class Operands:
 
 
 def build(name: str, program: dict[str, Any]) -> Any:
-    """Return PeachPy's encoded function for the System V ABI: its registers, its encoder."""
+    """Return PeachPy's encoded function for the System V ABI, with its registers and encoder."""
     from peachpy import Argument, ptr, size_t, x86_64
     from peachpy.x86_64.uarch import Microarchitecture
 
-    # The features that the kernels claim, so that PeachPy refuses what needs more. Its own
-    # uarch.sandy_bridge lacks pclmulqdq.
+    # The features that the kernels claim, so that PeachPy refuses instructions that need more. Its
+    # own uarch.sandy_bridge lacks pclmulqdq.
     features = (x86_64.isa.avx, x86_64.isa.pclmulqdq)
     target = Microarchitecture("avx and pclmulqdq", features, 128, 128, 128, 128)
     params = program["params"]
-    # Without a name of its own an Argument looks for one in the caller's source text.
+    # Without a name an Argument looks for one in the caller's source text.
     arguments = [Argument(size_t if key == "len" else ptr(), name=key) for _, key in params]
     operands = Operands(program)
     with x86_64.Function(name, tuple(arguments), target=target) as function:
@@ -122,7 +122,7 @@ def described(encoded: Any) -> dict[str, Any]:
 
 
 class Buffer:
-    """Memory at a wanted or at an odd address, between guard bytes."""
+    """Memory at an aligned or an odd address, between guard bytes."""
 
     def __init__(self, data: bytes, align: int) -> None:
         self._size = len(data)
@@ -141,7 +141,7 @@ class Buffer:
 
 
 def run(functions: dict[str, Any], script: dict[str, Any]) -> dict[str, str]:
-    """Make the buffers, make the calls in order, return the buffers asked for."""
+    """Make the buffers, make the calls in order, return the requested buffers."""
     buffers = {}
     for name, wanted in script["buffers"].items():
         data = bytes(wanted["size"]) if "size" in wanted else bytes.fromhex(wanted["hex"])
@@ -179,10 +179,10 @@ def hello() -> dict[str, str]:
 
 def main() -> None:
     """Serve one client until it closes its side."""
-    # The modules beside this script must not hide those of Python or of PeachPy.
+    # Modules beside this script must not hide those of Python or PeachPy.
     here = Path(__file__).resolve().parent
     sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != here]
-    # What a library prints must not mix with the answers.
+    # Keeps a library's output apart from the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     message: dict[str, Any] = hello()

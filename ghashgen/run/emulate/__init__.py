@@ -1,8 +1,8 @@
 """Runs functions of an object file in an emulated CPU that has every wide instruction.
 
-Few machines have VPCLMULQDQ, VAES and GFNI on 512-bit registers.  Bochs does, and the package
-bochscpu-python 0.3.1 holds it as a library: `Emulator` runs it in a worker process of its own,
-because the library crashes when its interpreter shuts down.
+Few machines have VPCLMULQDQ, VAES and GFNI on 512-bit registers. Bochs emulates them, and the
+package bochscpu-python 0.3.1 contains it as a library. `Emulator` runs it in a separate worker
+process, because the library crashes when its interpreter shuts down.
 
     with Emulator() as emulator:
         image = emulator.load(Path("kernel.o"))
@@ -11,22 +11,22 @@ because the library crashes when its interpreter shuts down.
                                         Buffer("in", data)])
         assert result.outcome.ok, result.outcome.text
 
-The emulated CPU.  The build's default model is Bochs' `tigerlake` (CPUID 0x806c1, "11th Gen
-Intel(R) Core(TM) i5-1135G7"): SSE…SSE4.2, AES, PCLMULQDQ, MOVBE, AVX, AVX2, BMI, AVX-512 F, DQ,
-BW, VL, IFMA, VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ (`Emulator.features` asks it).  It runs in long
-mode at privilege level 3 with XCR0 = 0xE7; there is no operating system, and system calls end
-the run.  The tests compare against models in Python: carry-less multiplication in all widths and
-encodings, GF2P8AFFINEQB, VPTERNLOGQ, VPSHUFB, AES rounds, masked loads with fault suppression,
-VZEROUPPER, and what the host itself can run against the host.
+The emulated CPU. The build's default model is Bochs' `tigerlake` (CPUID 0x806c1, "11th Gen
+Intel(R) Core(TM) i5-1135G7"): SSE…SSE4.2, AES, PCLMULQDQ, MOVBE, AVX, AVX2, BMI, AVX-512 F, DQ, BW,
+VL, IFMA, VBMI, VBMI2, GFNI, VAES, VPCLMULQDQ (`Emulator.features` asks it). It runs in long mode at
+privilege level 3 with XCR0 = 0xE7. There is no operating system; system calls end the run. The
+tests compare it with models in Python: carry-less multiplication in all widths and encodings,
+GF2P8AFFINEQB, VPTERNLOGQ, VPSHUFB, AES rounds, masked loads with fault suppression, VZEROUPPER.
+They
+also compare it with the host, for instructions that the host has.
 
-Known defect.  PSRLQ and PSLLQ by a register whose count is 64 leave the operand unchanged, where
-the manual defines 0; the CPU gives 0.  No emitted kernel relies on it.
+Known defect. PSRLQ and PSLLQ by a register whose count is 64 leave the operand unchanged; the
+manual says 0, and so do CPUs. No emitted kernel relies on it.
 
-Limits.  Emulation says nothing about time.  A buffer holds at most 510 pages.  The unused rest
-of a buffer's pages is checked for writes after the call, not for reads (use `trace`).  A masked
-access is traced element by element, an access across pages in two parts.  The budget is
-looked at when a branch is taken.  `stack` is a lower bound where a call wrote back the garbage
-that it had found.
+Limits. Emulation says nothing about time. A buffer has at most 510 pages. The unused rest of a
+buffer's pages is checked for writes after the call, not for reads (use `trace`). A masked access is
+traced element by element, an access across pages in two parts. The budget is checked at taken
+branches. `stack` is a lower bound if a call wrote back the garbage that it had found.
 """
 
 from ghashgen.run.emulate.calls import Buffer, Call

@@ -1,4 +1,4 @@
-"""What a call is made of: its buffers, its arguments, and where a calling convention puts them."""
+"""A call: its buffers, its arguments, and where a calling convention puts them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ CONVENTIONS: Mapping[str, _Convention] = {
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory handed to the function, between unmapped pages.
+    """Memory for the function, between unmapped pages.
 
-    `content` is the initial bytes, or a length for a buffer of garbage.  With `place` "end" the
-    last byte lies `offset` bytes before an unmapped page (over-reads fault), with "start" the
-    first byte lies `offset` bytes after one (under-reads fault).  The rest of the pages holds
-    garbage that must not change.
+    `content` is the initial bytes, or a length for a buffer of garbage. With `place` "end" the last
+    byte is `offset` bytes before an unmapped page, so over-reads fault; with "start" the first byte
+    is `offset` bytes after one, so under-reads fault. The rest of the pages holds garbage that must
+    not change.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Call:
-    """One call: arguments are integers or names of buffers, "name" or "name+offset".
+    """One call; arguments are integers or names of buffers, "name" or "name+offset".
 
-    `registers` sets rax…r15, zmm0…zmm31 and k0…k7 before the call (arguments win; rsp is not to
-    be set); all others hold garbage that depends on `seed` alone.  The run ends at the first
-    taken branch at which `budget` instructions have retired.  `count` asks for the instruction
-    counts, `trace` for every memory access (slow).
+    `registers` sets rax…r15, zmm0…zmm31 and k0…k7 before the call (arguments win; rsp cannot be
+    set). All other registers hold garbage that depends only on `seed`. The run ends at the first
+    taken branch after `budget` instructions. `count` requests instruction counts, `trace` every
+    memory access (slow).
     """
 
     args: Sequence[int | str] = ()
@@ -67,7 +67,7 @@ class Call:
 
 
 def call_of(arguments: Arguments, abi: Abi, trace: bool = False) -> Call:
-    """Return the call of arguments: each buffer beside an unmapped page, its gap apart."""
+    """Return the call for some arguments, with each buffer `gap` bytes from an unmapped page."""
     if huge := [x.name for x in arguments if isinstance(x, Memory) and x.zeros]:
         raise GhashgenError(f"the emulator has no memory for {huge[0]}", "run it natively")
     # What is given for two parameters is one buffer.
@@ -97,7 +97,7 @@ class Prepared:
 
 @lru_cache(maxsize=256)
 def _register_place(name: str) -> tuple[int, int]:
-    """Offset in the block and size in bytes of a register that a call may set."""
+    """Return offset in the block and size in bytes of a register that a call may set."""
     if name in GPR_NAMES and name != "rsp":
         return GPR_AT + 8 * GPR_NAMES.index(name), 8
     for prefix, number, at, size in (("zmm", 32, ZMM_AT, 64), ("k", 8, K_AT, 8)):
@@ -115,15 +115,17 @@ def _argument(value: int | str, spans: Mapping[str, Span]) -> int:
     name, _, offset = value.partition("+")
     if name not in spans:
         known = ", ".join(spans) or "none"
-        raise GhashgenError(f"argument {value!r} names no buffer", f"buffers are: {known}")
+        raise GhashgenError(
+            f"argument {value!r} is not the name of a buffer", f"buffers are: {known}"
+        )
     return spans[name].base + int(offset or "0", 0)
 
 
 def prepare(call: Call) -> Prepared:
-    """Place the buffers and the arguments of a call.
+    """Place the buffers and arguments of a call.
 
     Raises:
-        GhashgenError: an unknown ABI, register, or buffer name, or a buffer that does not fit.
+        GhashgenError: the name of an ABI, register, or buffer is unknown, or a buffer does not fit.
     """
     if call.abi not in CONVENTIONS:
         raise GhashgenError(f"unknown calling convention {call.abi!r}", "use sysv or win64")

@@ -62,7 +62,7 @@ def _call_header(target: int, prepared: Prepared) -> dict[str, Any]:
 class Emulator:
     """A context manager around a worker process that emulates calls.
 
-    The worker starts with the first call, and again after it died or ran out of guest memory.
+    The worker starts with the first call, and again if it died or ran out of guest memory.
     """
 
     def __init__(self) -> None:
@@ -127,8 +127,9 @@ class Emulator:
 
         Raises:
             GhashgenError: the library is missing, the symbol or an argument is unknown, or the
-                worker died twice on the same calls.  A fault of the code is no error: it is the
-                result's outcome.
+            worker
+                died twice on the same calls. A fault of the code is not an error but the result's
+                outcome.
         """
         target = image.address_of(symbol)
         pending = [prepare(call) for call in calls]
@@ -155,7 +156,7 @@ class Emulator:
         """Call `symbol` for each piece of a series' buffers, turn by turn (see `series`).
 
         Raises:
-            GhashgenError: as `call_many`, or as `prepare_series`.
+            GhashgenError: as `call_many` or `prepare_series`.
         """
         prepared = prepare_series(series, image.address_of(symbol))
         answer, payload = self._ask(image, prepared.header, prepared.payload)
@@ -164,7 +165,7 @@ class Emulator:
     def _ask(
         self, image: Image, header: Mapping[str, Any], payload: bytes
     ) -> tuple[dict[str, Any], bytes]:
-        """Send a request about an image, to a new worker if this one fails."""
+        """Send a request about an image; if this worker fails, to a new one."""
         words = ""
         for _ in range(2):
             worker = self._worker = self._worker or WorkerProcess()

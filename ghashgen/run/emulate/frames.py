@@ -1,7 +1,7 @@
 """The messages between client and worker: a JSON header and a block of bytes, each with its length.
 
-A frame is two little-endian 32-bit lengths, the UTF-8 JSON text, then the bytes.  The header holds
-only numbers and short strings; contents of memory and registers travel in the bytes.
+A frame is two little-endian 32-bit lengths, the UTF-8 JSON text, then the bytes. The header holds
+only numbers and short strings; contents of memory and registers are in the bytes.
 """
 
 from __future__ import annotations

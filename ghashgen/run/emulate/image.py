@@ -1,4 +1,4 @@
-"""Loading of an ELF64 x86-64 relocatable object (System V gABI, chapter 4; AMD64 psABI 4.4)."""
+"""Loads an ELF64 x86-64 relocatable object (System V gABI, chapter 4; AMD64 psABI 4.4)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Image:
     symbols: Mapping[str, int]
 
     def address_of(self, symbol: str) -> int:
-        """The address of a symbol.
+        """Return the address of a symbol.
 
         Raises:
             GhashgenError: the object does not define it.
@@ -67,12 +67,12 @@ class Image:
             ) from None
 
     def segment_at(self, address: int) -> Segment | None:
-        """The section that holds an address."""
+        """Return the section that holds an address."""
         return next((segment for segment in self.segments if address in segment), None)
 
 
 def raw_image(code: bytes, symbol: str = "code") -> Image:
-    """An image of one executable section that is `code`, with `symbol` at its first byte."""
+    """Return an image of one executable section with this code, and `symbol` at its first byte."""
     return Image((Segment(".text", IMAGE_BASE, "x", code),), {symbol: IMAGE_BASE})
 
 
@@ -126,11 +126,11 @@ def _relocate(elf: Elf, placed: Mapping[int, int], contents: Mapping[int, bytear
 def load_object(source: Path | bytes) -> Image:
     """Lay out and relocate an object file, given as its path or its bytes.
 
-    Every allocated section starts on a page of its own from `IMAGE_BASE` up, with an unmapped
-    page behind it.  A read past the end of a section is therefore seen only at the page's end.
+    Every allocated section starts on a new page from `IMAGE_BASE` up, with an unmapped page behind
+    it. So a read past the end of a section is only detected at the page's end.
 
     Raises:
-        GhashgenError: not an ELF64 x86-64 relocatable object, an undefined symbol is used, or a
+        GhashgenError: it is not an ELF64 x86-64 relocatable object, a symbol is undefined, or a
             relocation is not in `RELOCATIONS` or out of reach.
         OSError: the path cannot be read.
     """

@@ -1,8 +1,8 @@
-"""Where everything lies in the emulated address space; the same for every process and every run.
+"""The emulated address space, the same for every process and every run.
 
-Addresses depend only on the object, on a buffer's index, length, and writability: never on what
-the worker ran before.  Each buffer has a window of 2 MiB of its own, of which only the pages that
-it needs are mapped, so that both neighbours of a buffer's pages are always unmapped.
+Addresses depend only on the object and on a buffer's index, length, and writability, never on what
+the worker ran before. Each buffer has a separate window of 2 MiB in which only the pages that it
+needs are mapped, so both neighbours of a buffer's pages are always unmapped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STACK_TOP = PRIVATE_BASE + WINDOW
 STACK_BOTTOM = STACK_TOP - STACK_PAGES * PAGE
 
 STUB_CODE = PRIVATE_BASE + 0x4000_0000
-# The exit stub, and with it the return address of every call.
+# The exit stub, which is the return address of every call.
 RETURN_ADDRESS = STUB_CODE + 2048
 STUB_IN = STUB_CODE + 0x10_0000
 STUB_OUT = STUB_IN + PAGE
@@ -53,20 +53,21 @@ class Span:
 
     @property
     def window(self) -> range:
-        """All addresses that can only have been reached by missing this buffer."""
+        """All addresses that only a miss of this buffer can reach."""
         return range(self.pages_at - PAGE, self.pages_at - PAGE + WINDOW)
 
 
 @lru_cache(maxsize=4096)
 def place_buffer(index: int, length: int, writable: bool, place: Place, offset: int) -> Span:
-    """The place of buffer number `index` of a call.
+    """Return the place of buffer number `index` of a call.
 
-    `place` "end" puts the last byte `offset` bytes before the unmapped page that follows, "start"
-    puts the first byte `offset` bytes after the unmapped page that precedes.  A length of zero
-    still gets a page, so that its address is mapped on one side.
+    `place` "end" puts the last byte `offset` bytes before the following unmapped page, "start" puts
+    the first byte `offset` bytes after the preceding one. A buffer of length zero still gets a
+    page,
+    so that its address is mapped on one side.
 
     Raises:
-        GhashgenError: more than `MAX_BUFFERS` buffers, or a buffer that exceeds its window.
+        GhashgenError: there are more than `MAX_BUFFERS` buffers, or a buffer exceeds its window.
     """
     if index >= MAX_BUFFERS:
         raise GhashgenError(f"more than {MAX_BUFFERS} buffers in one call", "merge some of them")

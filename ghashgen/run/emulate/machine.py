@@ -1,11 +1,11 @@
-"""The emulated computer: physical memory, page tables, and the running of one call.
+"""The emulated computer: physical memory, page tables, and running one call.
 
-Used by the worker process only.  One Bochs CPU in long mode at privilege level 3, paging with
-no-execute and write protection, no operating system: the first exception ends a run.
+Only the worker process uses it. One Bochs CPU runs in long mode at privilege level 3, with paging,
+no-execute and write protection, and no operating system: the first exception ends a run.
 
-Instructions are not observed one by one.  Every taken branch reports (from, to), and between two
-taken branches execution is straight, so the multiset of straight runs [start, last] says exactly
-which instruction retired how often, at the price of one callback per taken branch.
+Instructions are not observed one by one. Every taken branch reports (from, to), and between two
+taken branches execution is straight. So the multiset of straight runs [start, last] says how often
+each instruction retired, at the cost of one callback for each taken branch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CR0, _CR4, _EFER = 0x8005_0033, 0x4_0620, 0xD01
 # x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM (Intel SDM volume 1, 13.1).
 _XCR0 = 0xE7
 _TRAP_FLAG = 0x100
-_UNDEFINED = 6  # #UD, with which the exit stub ends
+_UNDEFINED = 6  # #UD, which ends the exit stub
 _INVALID_OPCODE = b"\x06"
 _CODE_SELECTOR, _CODE_ATTRIBUTES = 0x33, 0x22FB
 _DATA_SELECTOR, _DATA_ATTRIBUTES = 0x2B, 0xCF3
@@ -47,7 +47,7 @@ _ACCESS_KIND = {0: "read", 1: "write", 2: "execute", 3: "read-write"}
 
 
 class OutOfMemoryError(Exception):
-    """The arena of guest memory is used up; a fresh worker has a fresh one."""
+    """The arena of guest memory is used up; a new worker has a new one."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Run:
 
 
 class _Arena:
-    """Guest-physical memory: one lazily committed host mapping, pages handed out in order."""
+    """Guest-physical memory: one lazily committed host mapping; pages are handed out in order."""
 
     def __init__(self, library: Any) -> None:
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
@@ -76,7 +76,7 @@ class _Arena:
         self._next = 0
 
     def take(self, pages: int) -> int:
-        """Offset of `pages` fresh zero pages."""
+        """Return the offset of `pages` new zero pages."""
         at = self._next
         if at + pages * PAGE > _ARENA_BYTES:
             raise OutOfMemoryError
@@ -163,7 +163,7 @@ class Machine:
         arena.map(root, layout.BUFFER_BASE, 0, 0)
 
     def add_image(self, segments: list[tuple[int, str, bytes]]) -> int:
-        """Map the segments (address, "x", "w" or "r", bytes) in an address space of their own."""
+        """Map the segments (address, "x", "w" or "r", bytes) in a new address space."""
         arena = self._arena
         root = arena.take(1)
         shared = self._shared_root
@@ -184,7 +184,7 @@ class Machine:
             for page in range(pages):
                 arena.map(root, address + page * PAGE, at + page * PAGE, flags[kind])
             if kind == "x":
-                # Running off the end of a section is an invalid opcode, not `add [rax], al`.
+                # Running past the end of a section is an invalid opcode, not `add [rax], al`.
                 arena.bytes[at : at + pages * PAGE] = _INVALID_OPCODE * (pages * PAGE)
             arena.bytes[at : at + len(content)] = content
             if kind == "w":
@@ -195,10 +195,10 @@ class Machine:
         return len(self._images) - 1
 
     def buffer_memory(self, span: Span) -> int:
-        """Arena offset of a buffer's first page, mapped.
+        """Return the arena offset of a buffer's first page, mapped.
 
-        Each number of pages and each protection has a window and pages of its own, and a mapping
-        never changes once made, so the TLB never has to be flushed.
+        Each number of pages with each protection has its own window and pages, and mappings never
+        change, so the TLB need not be flushed.
         """
         at = self._windows.get(span.pages_at)
         if at is None:
@@ -217,7 +217,7 @@ class Machine:
 
     @property
     def stack_memory(self) -> int:
-        """Arena offset of the lowest stack page."""
+        """Return the arena offset of the lowest stack page."""
         return self._stack
 
     # Running.
@@ -242,7 +242,9 @@ class Machine:
         cpu.state = state
 
     def _run_length(self, image: int, start: int, last: int) -> int:
-        """Number of instructions in the straight run from `start` to the one at `last`."""
+        """Return the number of instructions in the straight run from `start` to the one at
+        `last`.
+        """
         key = (image, start, last)
         known = self._run_lengths.get(key)
         if known is None:
@@ -256,7 +258,7 @@ class Machine:
         return known
 
     def _enter(self, image: int, target: int, block: bytes) -> None:
-        """Make ready what the entry stub loads, and the image's own memory."""
+        """Prepare what the entry stub loads, and the image's own memory."""
         loaded = self._images[image]
         memory = self._arena.bytes
         if self._current != image:
@@ -344,10 +346,10 @@ class Machine:
     def run_series(
         self, image: int, target: int, block: bytes, words: Sequence[int], budget: int
     ) -> tuple[int, bool]:
-        """Call `target` again and again; `words` are calls, rsp, and the series stub's arguments.
+        """Call `target` repeatedly; `words` are calls, rsp, and the series stub's arguments.
 
-        Returns how many calls returned, and whether all did. After `budget` taken branches it
-        gives up.
+        Return how many calls returned, and whether all did. It gives up after `budget` taken
+        branches.
         """
         self._enter(image, self._series, block)
         calls, rsp, *arguments = words

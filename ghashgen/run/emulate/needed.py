@@ -1,4 +1,4 @@
-"""Which CPU features an object of x86-64 needs, whoever made it."""
+"""The CPU features that an x86-64 object needs, whoever made it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,12 +11,12 @@ from ghashgen.run.emulate.image import load_object
 
 
 def needed(obj: Path, known: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the CPU features of an object, of those that the harness knows, `known` among them.
+    """Return an object's CPU features that the harness knows, including `known`.
 
     Bytes that are never executed may look like any instruction.
 
     Raises:
-        GhashgenError: it is no object that can be laid out.
+        GhashgenError: the object cannot be laid out.
     """
     code = (part.content for part in load_object(obj).segments if part.kind == "x")
     found = {name for part in code for name in cpu_features(Decoder(64, part))}

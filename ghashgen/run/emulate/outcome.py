@@ -34,9 +34,9 @@ _GPR_OF = {getattr(Register, name.upper()): name for name in GPR_NAMES}
 class Outcome:
     """How a call ended.
 
-    `text` is one line for people.  `address` is the memory address at fault, and `where` the same
-    as "buffer+offset", "stack-offset" or "section+offset" (None without an address);
-    `instruction` is the text of the instruction at `rip`, the faulting one (empty if returned).
+    `text` is one line for people. `address` is the memory address of a fault, and `where` the same
+    as "buffer+offset", "stack-offset" or "section+offset" (None without an address). `instruction`
+    is the text of the faulting instruction at `rip` (empty if the call returned).
     """
 
     kind: Kind
@@ -60,7 +60,7 @@ def _bytes(count: int) -> str:
 
 
 def locate(address: int, spans: Mapping[str, Span], image: Image) -> tuple[str, str]:
-    """A place as (short "buffer+offset", words): ("in+33", "1 byte past the end of in")."""
+    """Return a place as (short "buffer+offset", words): ("in+33", "1 byte past the end of in")."""
     for name, span in spans.items():
         if address in span.window:
             offset = address - span.base
@@ -85,7 +85,7 @@ def locate(address: int, spans: Mapping[str, Span], image: Image) -> tuple[str, 
 
 
 def decode_run(image: Image, start: int, last: int) -> list[Instruction]:
-    """The instructions of a straight run, from the one at `start` through the one at `last`."""
+    """Return the instructions of a straight run, from the one at `start` to the one at `last`."""
     segment = image.segment_at(start)
     if segment is None:
         return []
@@ -103,10 +103,10 @@ def _fetching(run: Mapping[str, Any]) -> bool:
 
 
 def _up_to_fault(image: Image, run: Mapping[str, Any]) -> list[Instruction]:
-    """The straight run that a fault interrupted, with the faulting instruction.
+    """Return the straight run that a fault interrupted, with the faulting instruction.
 
-    The emulator has already moved rip behind an instruction that faults in execution; a fault
-    in fetching leaves rip at the instruction, which is then missing here.
+    If an instruction faults in execution, the emulator has already moved rip behind it. A fault in
+    fetching leaves rip at the instruction, which is then missing here.
     """
     start, last = run["run_start"], run["rip"] - 1
     instructions = decode_run(image, start, last) if last >= start else []
@@ -116,7 +116,7 @@ def _up_to_fault(image: Image, run: Mapping[str, Any]) -> list[Instruction]:
 
 
 def retired_before_fault(image: Image, run: Mapping[str, Any]) -> list[Instruction]:
-    """The instructions that retired between the last taken branch and a fault."""
+    """Return the instructions that retired between the last taken branch and a fault."""
     instructions = _up_to_fault(image, run)
     if _fetching(run) or _ran_off(instructions, run):
         return instructions
@@ -124,12 +124,14 @@ def retired_before_fault(image: Image, run: Mapping[str, Any]) -> list[Instructi
 
 
 def _ran_off(instructions: list[Instruction], run: Mapping[str, Any]) -> bool:
-    """Whether execution left its section at the end, into the padding of the last page."""
+    """Return whether execution ran past the end of its section, into the padding of the last
+    page.
+    """
     return not instructions or bool(instructions[-1].next_ip < run["rip"])
 
 
 def _effective_address(instruction: Instruction, registers: Registers) -> int | None:
-    """The address of an instruction's memory operand, for a fault that reports none."""
+    """Return the address of an instruction's memory operand, for a fault that reports none."""
     operands = range(instruction.op_count)
     if not any(instruction.op_kind(operand) == OpKind.MEMORY for operand in operands):
         return None
@@ -171,7 +173,7 @@ def describe(
     registers: Registers,
     budget: int,
 ) -> Outcome:
-    """The outcome of a run that the worker reports (see machine.Run)."""
+    """Return the outcome of a run that the worker reports (see machine.Run)."""
     names = {span.index: name for name, span in spans.items()}
     if run["stop"] == "returned":
         if not run["strays"]:

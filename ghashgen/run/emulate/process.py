@@ -1,4 +1,4 @@
-"""One worker process: starting it, asking it, and telling how it ended."""
+"""One worker process: starts it, asks it, and reports how it ended."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class WorkerProcess:
             raise GhashgenError(f"bochscpu-python 0.3.1 {cause}", f"run: {command('emulate')}")
 
     def last_words(self) -> str:
-        """The last line that the worker printed, and its exit status."""
+        """Return the last line that the worker printed, and its exit status."""
         self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
@@ -99,7 +99,7 @@ class WorkerProcess:
         return answer, parts
 
     def image_id(self, image: Image) -> int:
-        """The worker's number for an image, loading it if need be."""
+        """Return the worker's number for an image, loading it if necessary."""
         if image not in self.images:
             segments = [[s.address, s.kind, len(s.content)] for s in image.segments]
             contents = b"".join(s.content for s in image.segments)

@@ -1,8 +1,8 @@
-"""The register file of one call, and the garbage that it is filled with before the call.
+"""The register file of one call, and its garbage before the call.
 
-The block of `REGISTERS_BYTES` bytes below is both what the entry stub loads and what the exit stub
-stores, little-endian: 16 general registers in encoding order, rflags, mxcsr, eight 64-bit mask
-registers, thirty-two 64-byte vector registers.
+The block of `REGISTERS_BYTES` bytes below is what the entry stub loads and the exit stub stores,
+little-endian: 16 general registers in encoding order, rflags, mxcsr, eight 64-bit mask registers,
+thirty-two 64-byte vector registers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ZMM_AT = 256
 REGISTERS_BYTES = ZMM_AT + 32 * 64
 _UNUSED = slice(K_AT + 64, ZMM_AT)
 
-# CF PF AF ZF SF OF: the bits that a caller may hand over in any state (SysV 3.2.1, Win64).
+# CF PF AF ZF SF OF: a caller may pass these in any state (SysV 3.2.1, Win64).
 ARITHMETIC_FLAGS = 0x8D5
 # Bit 1 always reads as one; interrupts are enabled as in any user process.
 FIXED_FLAGS = 0x202
@@ -37,16 +37,16 @@ DEFAULT_MXCSR = 0x1F80
 class Registers:
     """Every register that a kernel can see, decoded from a register block on demand.
 
-    Values are Python integers; of a zmm register, bit 0 is bit 0 of its lowest lane.
+    Values are Python integers; bit 0 of a zmm register is bit 0 of its lowest lane.
     """
 
     block: bytes
 
     def __getitem__(self, name: str) -> int:
-        """The general register called `name` (64 bits).
+        """Return the general register called `name` (64 bits).
 
         Raises:
-            KeyError: for any other name.
+            KeyError: there is no such register.
         """
         return self.gpr[name]
 
@@ -94,13 +94,13 @@ class Registers:
 
 @lru_cache(maxsize=256)
 def garbage(seed: int, label: str, length: int) -> bytes:
-    """`length` bytes that depend on nothing but `seed` and `label` (SHAKE256)."""
+    """Return `length` bytes that depend only on `seed` and `label` (SHAKE256)."""
     return hashlib.shake_256(f"{label}:{seed}".encode()).digest(length)
 
 
 @lru_cache(maxsize=256)
 def sentinel_block(seed: int) -> bytes:
-    """A register block of garbage with a sane rflags (DF clear) and the default mxcsr."""
+    """Return a register block of garbage with valid rflags (DF clear) and the default mxcsr."""
     block = bytearray(garbage(seed, "registers", REGISTERS_BYTES))
     flags = struct.unpack_from("<Q", block, RFLAGS_AT)[0] & ARITHMETIC_FLAGS | FIXED_FLAGS
     struct.pack_into("<QQ", block, RFLAGS_AT, flags, DEFAULT_MXCSR)

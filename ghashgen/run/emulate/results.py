@@ -31,12 +31,11 @@ class CallResult:
     """What a call did.
 
     `buffers` holds every buffer's final bytes, `before` and `after` the registers around the call
-    (after a fault: as the faulting instruction found them).  `retired` says how often each
-    mnemonic retired, sorted, and `accesses` lists the memory accesses in order; both are empty
-    unless asked for.  `stack` is the part of the stack below the return address that the call
-    changed: its length is the stack use, its content what was left behind.  `runs` are the straight
-    runs that were executed to their end, each as (first, last, how often): the addresses of its
-    first and last instruction, which `decode_run` decodes.
+    (after a fault: as the faulting instruction found them). `retired` has the retirement count of
+    each mnemonic, sorted, and `accesses` the memory accesses in order; both are empty unless
+    requested. `stack` is the part of the stack below the return address that the call changed: its
+    length is the stack use, its content what was left. `runs` are the completed straight runs, each
+    as (first, last, count) with the addresses of its first and last instruction, for `decode_run`.
     """
 
     outcome: Outcome
@@ -82,7 +81,7 @@ def _retired(image: Image, run: Mapping[str, Any]) -> Mapping[str, int]:
 def result_of(
     image: Image, prepared: Prepared, run: Mapping[str, Any], take: Callable[[int], bytes]
 ) -> CallResult:
-    """The result of one call, from the worker's answer; `take` cuts its parts off the payload."""
+    """Return the result of one call from the worker's answer; `take` cuts parts off the payload."""
     after = Registers(take(REGISTERS_BYTES))
     spans, call = prepared.spans, prepared.call
     buffers = {

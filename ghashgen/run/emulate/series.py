@@ -1,10 +1,10 @@
 """A series: many calls of one function in one run of the emulated CPU.
 
 A call through `Emulator.call_many` takes some 100 microseconds besides its own instructions: stack
-and pages are filled with garbage and compared, 2 KiB of registers go either way, every taken branch
-is written down. A series does without: a loop of guest code (stub.series_stub) calls the function,
-and each call takes the next piece of every buffer. What is seen is what is in the buffers
-afterwards, a fault, and which call it was.
+and pages are filled with garbage and compared, 2 KiB of registers are copied each way, and every
+taken branch is recorded. A series avoids this: a loop of guest code (stub.series_stub) calls the
+function, and each call takes the next piece of every buffer. The result has the final contents of
+the buffers, any fault, and the number of the call that caused it.
 """
 
 from __future__ import annotations
@@ -29,24 +29,26 @@ from ghashgen.run.emulate.stub import SERIES_REGISTERS
 from ghashgen.support.errors import GhashgenError
 
 LONGEST_BUFFER = MAX_BUFFER_PAGES * PAGE
-"""The most bytes that all pieces of a buffer have."""
+"""Largest total size in bytes of a buffer's pieces."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The first `calls` pieces of each buffer, each in a call with these arguments."""
+    """Calls with the first `calls` pieces of each buffer and these arguments."""
 
     calls: int
     args: Sequence[int | str]
-    """Numbers, the same in every call, and names of buffers; which are which, turns agree on."""
+    """Numbers, the same in every call, and names of buffers; all turns must have buffers in the
+    same places.
+    """
 
 
 @dataclass(frozen=True)
 class Series:
-    """Turns over the same buffers, whose first contents each turn starts from.
+    """Turns over the same buffers; each turn starts from the initial contents.
 
-    A buffer holds `pieces` pieces of equal size, one behind the other, and ends at an unmapped
-    page. A turn ends, at the latest, at the taken branch number `budget` of it.
+    A buffer consists of `pieces` pieces of equal size and ends at an unmapped page. A turn ends at
+    the latest at its taken branch number `budget`.
     """
 
     pieces: int
@@ -59,9 +61,9 @@ class Series:
 
 @dataclass(frozen=True)
 class TurnResult:
-    """How a turn ended: after `done` calls, and `ok` if these are all and nothing else was met.
+    """How a turn ended: after `done` calls; `ok` if these are all and nothing went wrong.
 
-    `buffers` holds the final bytes of every writable buffer, all pieces of it.
+    `buffers` holds the final bytes of all pieces of every writable buffer.
     """
 
     done: int
@@ -71,23 +73,23 @@ class TurnResult:
 
 @dataclass(frozen=True)
 class PreparedSeries:
-    """A series with addresses, as the worker takes it."""
+    """A series with addresses, as sent to the worker."""
 
     header: Mapping[str, Any]
     payload: bytes
     writable: Mapping[str, int]
-    """The bytes of each writable buffer, by name."""
+    """The size in bytes of each writable buffer, by name."""
 
 
 def prepare_series(series: Series, target: int) -> PreparedSeries:
     """Place the buffers of a series and the arguments of its turns.
 
     Raises:
-        GhashgenError: as `prepare`; a buffer is not made of so many pieces, a turn has more calls
-            than there are pieces, or an argument does not fit in a register.
+        GhashgenError: as `prepare`; or a buffer does not consist of equal pieces, a turn has more
+            calls than there are pieces, or an argument does not fit in a register.
     """
     if not series.turns:
-        raise GhashgenError("a series of no turns", "give it one")
+        raise GhashgenError("a series without turns", "give it one")
     sizes: dict[str, int] = {}
     for buffer in series.buffers:
         size = buffer.content if isinstance(buffer.content, int) else len(buffer.content)
@@ -131,7 +133,7 @@ def _prepared(series: Series, turn: Turn) -> Prepared:
 
 
 def _values(prepared: Prepared) -> list[int]:
-    """Return the registers of SERIES_REGISTERS at a turn's first call."""
+    """Return the values of SERIES_REGISTERS in a turn's first call."""
     general = struct.unpack_from("<16Q", prepared.block, GPR_AT)
     return [general[GPR_NAMES.index(name)] for name in SERIES_REGISTERS]
 

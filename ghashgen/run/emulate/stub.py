@@ -1,7 +1,7 @@
-"""The pieces of guest code around a call: load every register, store every register, call again.
+"""The guest code around a call: loads every register, stores every register, calls again.
 
-Loading and storing inside the guest is what makes mask registers reachable (the library's state
-has none) and costs one run of some 120 emulated instructions instead of 32 Python lists.
+Loading and storing inside the guest makes mask registers accessible (the library's state has none)
+and costs one run of some 120 emulated instructions instead of 32 Python lists.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ghashgen.run.emulate.registers import (
     ZMM_AT,
 )
 
-# The word after the register block: where the entry stub jumps to.
+# The word after the register block is where the entry stub jumps to.
 TARGET_AT = REGISTERS_BYTES
 
-# The words after it are the series stub's: calls left, function, rsp, then the values in the next
-# call of all registers that either convention passes arguments in, then by how much each grows from
-# call to call.
+# The words after it are the series stub's: calls left, function, rsp, then the next call's values
+# of all registers that either convention uses for arguments, then how much each grows from call to
+# call.
 SERIES_AT = TARGET_AT + 8
 SERIES_REGISTERS = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
 SERIES_WORDS = 3 + 2 * len(SERIES_REGISTERS)
@@ -47,7 +47,9 @@ def _encode(instructions: list[Instruction], address: int) -> bytes:
 
 
 def entry_stub() -> tuple[int, bytes]:
-    """Address and bytes of the code that loads the block at `STUB_IN` and jumps to its target."""
+    """Return address and bytes of the code that loads the block at `STUB_IN` and jumps to its
+    target.
+    """
     mem, reg_mem = Instruction.create_mem, Instruction.create_reg_mem
     flags_stack = _at(STUB_SCRATCH + 2048)
     code = [
@@ -70,9 +72,9 @@ def entry_stub() -> tuple[int, bytes]:
 
 
 def exit_stub() -> tuple[int, bytes]:
-    """Address and bytes of the code that stores the block at `STUB_OUT` and ends in UD2.
+    """Return address and bytes of the code that stores the block at `STUB_OUT` and ends with UD2.
 
-    It is where the called function returns to, and where a faulted call is resumed.
+    The called function returns to it, and a faulted call is resumed there.
     """
     mem, mem_reg = Instruction.create_mem, Instruction.create_mem_reg
     code = [
@@ -93,10 +95,10 @@ def exit_stub() -> tuple[int, bytes]:
 
 
 def series_stub() -> tuple[int, bytes]:
-    """Address and bytes of the loop that calls a function until no call is left.
+    """Return address and bytes of the loop that calls a function until no call is left.
 
-    All that it knows is in memory, so that no register that a call leaves behind misleads it. It
-    ends in the exit stub.
+    Its whole state is in memory, so that registers left by a call cannot mislead it. It ends in the
+    exit stub.
     """
     mem, reg_mem = Instruction.create_mem, Instruction.create_reg_mem
 

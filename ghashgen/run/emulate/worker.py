@@ -41,7 +41,7 @@ class _Reader:
 
 
 def first_difference(a: bytes, b: bytes) -> int | None:
-    """Index of the first byte in which two strings of equal length differ."""
+    """Return the index of the first byte in which two strings of equal length differ."""
     if a == b:
         return None
     mixed = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")
@@ -49,7 +49,7 @@ def first_difference(a: bytes, b: bytes) -> int | None:
 
 
 def _stray_write(memory: Any, at: int, span: Span, page_fill: bytes) -> int | None:
-    """Offset from the buffer's first byte of a byte changed outside it but within its pages."""
+    """Return the offset from the buffer of a byte changed outside it but within its pages."""
     before = span.base - span.pages_at
     fill = page_fill * span.pages
     end = before + span.length
@@ -62,12 +62,12 @@ def _stray_write(memory: Any, at: int, span: Span, page_fill: bytes) -> int | No
 
 @lru_cache(maxsize=16)
 def _stack(seed: int, length: int) -> bytes:
-    """The first bytes, from the lowest address, of the stack before a call."""
+    """Return the first bytes, from the lowest address, of the stack before a call."""
     return (garbage(seed, "stack", PAGE) * layout.STACK_PAGES)[:length]
 
 
 def _fill_stack(machine: Machine, call: dict[str, Any], parts: _Reader) -> int:
-    """Fill the stack and return the arena offset of what lies at the stack pointer."""
+    """Fill the stack and return the arena offset of the stack pointer's place."""
     memory, stack_at = machine.memory, machine.stack_memory
     stack = _stack(call["seed"], layout.STACK_PAGES * PAGE)
     entry_at = stack_at + int(call["rsp"]) - layout.STACK_BOTTOM
@@ -85,7 +85,7 @@ def _fill(machine: Machine, span: Span, page_fill: bytes, content: bytes) -> Non
 
 
 def _written(machine: Machine, span: Span, page_fill: bytes) -> tuple[bytes, int | None]:
-    """Return what is in a buffer after a run, and the place of a stray write in its pages."""
+    """Return a buffer's content after a run, and the place of a stray write in its pages."""
     memory, at = machine.memory, machine.buffer_memory(span)
     content_at = at + span.base - span.pages_at
     content = memory[content_at : content_at + span.length]

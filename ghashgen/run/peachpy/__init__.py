@@ -1,6 +1,6 @@
 """Kernels as PeachPy encodes them (`output.peachpy`), without an assembler.
 
-`backend` has its worker call them, `beside_nasm` sets their bytes beside nasm's.
+`backend` lets its worker call them; `beside_nasm` compares their bytes with nasm's.
 """
 
 from ghashgen.run.peachpy.backend import Session, compile_function, run

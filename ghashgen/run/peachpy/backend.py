@@ -1,4 +1,4 @@
-"""The client of the worker: kernels built, loaded and called by PeachPy, without an assembler."""
+"""The worker's client: PeachPy builds, loads and calls kernels, without an assembler."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, TracebackType
@@ -20,18 +20,16 @@ _SCRIPTS_A_REQUEST = 64
 
 
 def _check(kernel: Kernel) -> None:
-    """Refuse what PeachPy cannot encode, and what it would not end as asked."""
+    """Refuse kernels that PeachPy cannot encode, or would not end as requested."""
     check(kernel)
     if kernel.wipe:
-        raise GhashgenError(
-            "PeachPy writes its own epilogue, which wipes nothing", "choose a kernel without wipe"
-        )
+        raise GhashgenError("PeachPy's own epilogue wipes nothing", "choose a kernel without wipe")
 
 
 class Session:
     """One worker process, which serves many calls; a context manager.
 
-    Starts with the first request, and again after it died.
+    It starts with the first request, and again if it died.
     """
 
     def __init__(self, tool: PeachPyTool | None = None) -> None:
@@ -62,10 +60,10 @@ class Session:
     ) -> Mapping[str, Encoded]:
         """Build and load a kernel's functions; return them by name (init, mul, update).
 
-        `programs` are selected programs to take instead of the kernel's own.
+        `programs` are selected programs that replace the kernel's own.
 
         Raises:
-            GhashgenError: PeachPy is missing, or refuses the kernel (it does not spill).
+            GhashgenError: PeachPy is missing, or refuses the kernel (it cannot spill).
         """
         _check(kernel)
         if programs is None:
@@ -78,7 +76,7 @@ class Session:
         return loaded
 
     def run(self, kernel: Kernel, vectors: Sequence[Vector]) -> list[bytes]:
-        """Return the state of each vector, 16 bytes, after init and one update per chunk.
+        """Return the state of each vector, 16 bytes, after init and one update for each chunk.
 
         Raises:
             GhashgenError: as `load`, or a call faulted or wrote outside its buffers.
@@ -128,7 +126,7 @@ class Session:
 
 
 def _call(function: str, given: Mapping[str, str | int] = MappingProxyType({})) -> list[str | int]:
-    """Return a call for the worker: a parameter is the buffer of its name, or what is given."""
+    """Return a call for the worker; a parameter is the buffer of its name, or a given value."""
     params = functions()[function].params
     return [function, *(given.get(param.name, param.name) for param in params)]
 
@@ -160,7 +158,7 @@ def compile_function(selected: Program, kernel: Kernel, name: str) -> Encoded:
 
 
 def run(kernel: Kernel, vectors: Sequence[Vector]) -> list[bytes]:
-    """Return the final states of vectors, like `run.harness.Harness.run`, in a session of its own.
+    """Return the final states of vectors, like `run.harness.Harness.run`, in a new session.
 
     Raises:
         GhashgenError: as `Session.run`.

@@ -1,16 +1,17 @@
-"""PeachPy's bytes beside nasm's: the same instructions, register numbers left out.
+"""Compares PeachPy's bytes with nasm's: the same instructions, apart from register numbers.
 
 Instructions are compared by shape, without registers (`output.peachpy.instructions`).
 
-`differences` asks for equal multisets of shapes and, beyond that, for the same order and the same
-branch targets. It leaves out exactly this, and checks what it leaves out:
+`differences` requires equal multisets of shapes, in the same order and with the same branch
+targets. It leaves out exactly the following, and checks each:
 
-1. nasm's function begins with ENDBR64; PeachPy knows no such instruction.
-2. PeachPy writes VZEROUPPER before each RET, nasm's kernels never do (VEX.128 only: none is due).
-3. Callee-saved registers pushed on entry and popped, in reverse, before each RET: the allocators
-   choose different registers. Every such register must be callee-saved.
+1. nasm's function begins with ENDBR64; PeachPy does not know this instruction.
+2. PeachPy writes VZEROUPPER before each RET; nasm's kernels never do (with only VEX.128 none is
+   needed).
+3. Callee-saved registers are pushed on entry and popped, in reverse, before each RET: the
+   allocators choose different registers. Every such register must be callee-saved.
 4. Register-to-register copies (MOV r64, VMOVDQA xmm): this tool's allocator coalesces them, PeachPy
-   has no coalescing. PeachPy must have exactly those of the selected program, nasm's code no more.
+   does not. PeachPy must have exactly those of the selected program, nasm's code no more.
 5. NOPs of nasm's function: padding that keeps jumps off the ends of lines of code.
 
 Padding between functions belongs to neither.

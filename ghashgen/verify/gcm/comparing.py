@@ -18,7 +18,7 @@ from ghashgen.verify.engine.family import Buffer, Cell, Count, Parameter
 from ghashgen.verify.gcm.named import greatest
 from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.hash.entry import HashEntry
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 TAGS = (4, 8, *range(12, 17))
 """Bytes of a tag (SP 800-38D, section 5.2.1.2)."""

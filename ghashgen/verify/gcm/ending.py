@@ -32,7 +32,7 @@ from ghashgen.verify.gcm.table import LENGTHS, MASK
 from ghashgen.verify.hash.entry import STATE, HashEntry
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 SIZES: tuple[Number, ...] = (*range(LONGEST + 2), Affine(1, 0, LONGEST + 2, EVERY, TAG))
 """All lengths of tags: what is wrong of a known one is told as what it is."""

@@ -40,7 +40,7 @@ from ghashgen.verify.hash.entry import HashEntry, data_cell
 from ghashgen.verify.hash.naming import BLOCK, PARTIAL, block_name
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

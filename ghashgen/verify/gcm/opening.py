@@ -43,7 +43,7 @@ from ghashgen.verify.gcm.table import GIVEN, MASK, RIGHT
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access, Region
+from ghashgen.verify.x86_64.regions import Access, Region
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

@@ -11,7 +11,7 @@ from ghashgen.verify.gcm.named import DONE, MessageEntry
 from ghashgen.verify.gcm.phases import Phases
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.hash.naming import PARTIAL
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 
 class Seal(Phases, Encrypt):

@@ -31,7 +31,7 @@ from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 LENGTH = "iv_length"
 

@@ -29,7 +29,7 @@ from ghashgen.verify.gcm.table import LENGTHS, MASK
 from ghashgen.verify.hash.entry import STATE, HashEntry
 from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
-from ghashgen.verify.x86_64.memory import Access
+from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec

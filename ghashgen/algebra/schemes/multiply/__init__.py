@@ -1,1 +1,1 @@
-"""Multiply schemes, one a file: each exports SCHEME, a `algebra.schemes.core.Multiply`."""
+"""Multiply schemes, one in each file. Each exports SCHEME, an `algebra.schemes.core.Multiply`."""

@@ -1,7 +1,7 @@
 """K: fold the key instead of the product (papers/intel-2023, Tables 6-8 and 10).
 
-The products that would need a fold of their own are taken with K = fold(B) in place of B, so the
-sum is 192 bits wide and one fold finishes it:
+Products that would need another fold use K = fold(B) instead of B. So the sum is 192 bits wide, and
+one fold finishes it:
 
     natural      Y = A0·B + A1·K        K = B1·Q + B0·x^64
     reflected    Y = A0·K + A1·B        K = B0·Q' + B0·x^64 + B1
@@ -41,7 +41,7 @@ def products(ops: Ops[V], A: V, entries: Sequence[V], order: Order) -> Sequence[
 
 
 def recombine(ops: Ops[V], acc: Mapping[str, V], order: Order) -> tuple[V, V]:
-    """Nothing to do."""
+    """Return the accumulators unchanged."""
     return acc["LO"], acc["HI"]
 
 

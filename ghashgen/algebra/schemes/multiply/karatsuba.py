@@ -3,8 +3,8 @@
     A0·B1 + A1·B0 = (A0 + A1)·(B0 + B1) + A0·B0 + A1·B1
 
 B0 + B1 is precomputed (S); A0 + A1 costs a half swap and an xor for every block. M, H and L are
-summed over the group and combined once, as papers/intel-2010 does ("Deferred Recombination of
-Karatsuba partial products", Figure 4).
+summed over the group and combined once (papers/intel-2010, "Deferred Recombination of Karatsuba
+partial products", Figure 4).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,14 +1,14 @@
-"""Winograd's inner product on top of K: three products per block and no shuffle.
+"""Winograd's inner product on top of K: three products for each block and no shuffle.
 
 K's two rows share the data pair (A0, A1). With E0 the key operand of A0 and E1 that of A1,
 
     lo = A0·E0[0] + A1·E1[0] = (A0 + E1[0])·(A1 + E0[0]) + A0·A1 + E0[0]·E1[0]
     hi = A0·E0[1] + A1·E1[1] = (A0 + E1[1])·(A1 + E0[1]) + A0·A1 + E0[1]·E1[1]
 
-so with the table entries C1 = (E1[0], E0[0]) and C2 = (E1[1], E0[1]), T = A + C1 and U = A + C2, a
-block costs the products A0·A1, T0·T1 and U0·U1 of each register with itself. A0·A1 is summed once
-(S) and added to both rows once a group. The key-only terms are linear in nothing that changes: they
-are folded in advance, and R_n, the sum over the powers 1..n, is added once to the reduced result.
+With the table entries C1 = (E1[0], E0[0]) and C2 = (E1[1], E0[1]), T = A + C1 and U = A + C2, a
+block costs the products A0·A1, T0·T1 and U0·U1, each of a register with itself. A0·A1 is summed
+once (S) and added to both rows once in a group. The key-only terms do not depend on data: they are
+folded in advance, and R_n, their sum over the powers 1..n, is added once to the reduced result.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Reductions, one a file: each exports SCHEME, a `algebra.schemes.core.Reduce`."""
+"""Reductions, one in each file. Each exports SCHEME, an `algebra.schemes.core.Reduce`."""

@@ -1,4 +1,4 @@
-"""One fold: what is left to do after K (papers/intel-2023, Tables 8 and 10, step 2).
+"""One fold, which is all that K leaves to do (papers/intel-2023, Tables 8 and 10, step 2).
 
 natural      RES = hi1·Q + hi0·x^64 + lo = fold(hi) + lo
 reflected    RES = lo0·Q' + swap64(lo) + hi = fold(lo) + hi

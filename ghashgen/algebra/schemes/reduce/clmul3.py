@@ -1,6 +1,6 @@
 """Three products by P's tail: the baseline column of papers/intel-2023, Table 11. Reflected only.
 
-The two folds of `clmul2` amount to (lo + (lo0·Q')·x^64)·(x^64 + Q') / x^64, whose 65-bit factor
+The two folds of `clmul2` amount to (lo + (lo0·Q')·x^64)·(x^64 + Q') / x^64. The 65-bit factor
 x^64 + Q' = 0x1C2000000·x^32 does not fit a 64-bit half. So it is kept without its 32 low zeros, and
 the two products by it are shifted into place by 4 bytes, one right and one left.
 """

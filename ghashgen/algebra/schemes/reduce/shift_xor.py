@@ -1,9 +1,9 @@
-"""Shifts and xors alone (papers/tls-aes-gcm-results, section 5; carry-less products elsewhere).
+"""Only shifts and xors (papers/tls-aes-gcm-results, section 5; there are no carry-less products).
 
-natural      multiply hi by Q = 1 + x + x^2 + x^7 by left shifts of 1, 2, 7, the bits that leave
-             each half being its right shifts by 63, 62, 57; those that leave hi are folded in first
-reflected    the mirror image: right shifts of lo by 1, 2, 7, the bits that leave each half
-             being its left shifts by 63, 62, 57; those that leave lo's low half go to its high half
+natural      multiply hi by Q = 1 + x + x^2 + x^7: left shifts by 1, 2, 7. The bits that leave
+             each half are its right shifts by 63, 62, 57; those that leave hi are folded in first
+reflected    the mirror image: right shifts of lo by 1, 2, 7. The bits that leave each half are
+             its left shifts by 63, 62, 57; those that leave lo's low half go to its high half
 """
 
 from ghashgen.algebra.field.bitorder import Order

@@ -1,1 +1,1 @@
-"""Instruction sets, one a file: rows, lowering of abstract operations, CPU features."""
+"""Instruction sets, one in each file: rows, lowering of abstract operations, CPU features."""

@@ -1,4 +1,4 @@
-"""Advanced SIMD with FEAT_PMULL: one block a register, 32 registers, three operands."""
+"""Advanced SIMD with FEAT_PMULL: one block in a register, 32 registers, three operands."""
 
 from ghashgen.arch.aarch64 import ARCH
 from ghashgen.arch.aarch64.general import LOWER as GENERAL_LOWER
@@ -17,4 +17,3 @@ ISA = Isa(
     rows={**GENERAL_ROWS, **ROWS},
     lower={**GENERAL_LOWER, **LOWER},
 )
-"""The instruction set."""

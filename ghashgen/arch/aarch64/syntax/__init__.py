@@ -1,1 +1,1 @@
-"""Assembly syntaxes, one a file: how an instruction, a label and a section are written."""
+"""Assembly syntaxes, one in each file: how to write an instruction, a label and a section."""

@@ -65,7 +65,7 @@ def instruction(op: Op, row: Row, names: Names) -> str:
         (memory if isinstance(operand, Mem) else texts).append(text)
     if row.key == "movi.zero":
         texts.append("#0")
-    # The condition is a part of the mnemonic, and no form of it.
+    # The condition is part of the mnemonic, not of the form.
     mnemonic = row.key if row.flow is Flow.BRANCH else row.mnemonic
     return f"{mnemonic:<7} {', '.join((*texts, *memory))}".rstrip()
 
@@ -94,7 +94,7 @@ def directive(line: Directive, names: Names) -> tuple[str, ...]:
 
 
 def _unwound(line: Directive) -> str:
-    """Return the register that a directive of unwinding names: of a vector, what a caller keeps."""
+    """Return the register of an unwind directive; for a vector, the part that a caller keeps."""
     first = line.operands[0] if line.operands else None
     if not isinstance(first, PReg):
         return ""
@@ -114,4 +114,3 @@ SYNTAX = Syntax(
     note=("BTI, every entry point starts with BTI c", "0xc0000000, 4, 1, 0"),
     opening=".arch armv8-a+crypto",
 )
-"""The syntax."""

@@ -1,7 +1,7 @@
 """AVX, VEX-128 (Sandy Bridge, 2011): three operands, memory operands of any alignment.
 
-VEX.128 VPCLMULQDQ needs the PCLMULQDQ and AVX flags; the VPCLMULQDQ flag is about wider registers.
-A VEX.128 write zeroes the rest of the register, so no VZEROUPPER is due, except where bytes are
+VEX.128 VPCLMULQDQ needs the PCLMULQDQ and AVX flags; the VPCLMULQDQ flag is for wider registers. A
+VEX.128 write zeroes the rest of the register, so no VZEROUPPER is needed, except if bytes are
 swapped two blocks at a time in a ymm register, which needs AVX2.
 """
 
@@ -126,4 +126,3 @@ ISA = Isa(
         """),
     },
 )
-"""The instruction set."""

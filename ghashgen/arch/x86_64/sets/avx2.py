@@ -1,7 +1,7 @@
-"""AVX2 with VPCLMULQDQ on ymm (VEX.256; Alder Lake, Zen 3): two blocks a register, 16 registers.
+"""AVX2 with VPCLMULQDQ on ymm (VEX.256; Alder Lake, Zen 3): two blocks in a register, 16 registers.
 
-Narrower registers are VEX.128: their writes zero the upper half, so one block in a ymm register is
-an xmm register. VPCLMULQDQ on ymm needs the VPCLMULQDQ flag; AVX512 is not needed.
+Narrower registers use VEX.128, whose writes zero the upper half: one block in a ymm register is an
+xmm register. VPCLMULQDQ on ymm needs the VPCLMULQDQ flag, but not AVX512.
 """
 
 from ghashgen.arch.rows import Isa, Row, lowering, row_table
@@ -127,4 +127,3 @@ ISA = Isa(
         """),
     },
 )
-"""The instruction set."""

@@ -1,4 +1,4 @@
-"""AVX-512 with VPCLMULQDQ on zmm (Ice Lake, Sapphire Rapids, Zen 4): four blocks a register."""
+"""AVX-512 with VPCLMULQDQ on zmm (Ice Lake, Sapphire Rapids, Zen 4): four blocks in a register."""
 
 from ghashgen.arch.rows import Isa, lowering
 from ghashgen.arch.x86_64 import ARCH
@@ -23,4 +23,3 @@ ISA = Isa(
         """),
     },
 )
-"""The instruction set."""

@@ -1,6 +1,6 @@
-"""AVX-512VL with VPCLMULQDQ on ymm (EVEX.256): two blocks a register, 32 registers, masks.
+"""AVX-512VL with VPCLMULQDQ on ymm (EVEX.256): two blocks in a register, 32 registers, masks.
 
-For processors whose clock drops on zmm: everything of AVX-512 but the width. Assemblers write ymm
+For processors whose clock drops on zmm: AVX-512 without the width. Assemblers write ymm
 instructions on registers 0-15 in their VEX form, whose CPUID bit is AVX2.
 """
 
@@ -26,4 +26,3 @@ ISA = Isa(
         """),
     },
 )
-"""The instruction set."""

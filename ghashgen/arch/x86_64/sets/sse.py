@@ -1,7 +1,7 @@
 """Legacy SSE with PCLMULQDQ (Westmere, 2010): two operands, the first overwritten.
 
-A memory operand of a legacy instruction must be 16-byte aligned (SDM vol. 1, section 4.1.1), which
-the table and the constants are and the input is not: input goes through MOVDQU.
+A memory operand of a legacy instruction must be 16-byte aligned (SDM vol. 1, section 4.1.1). The
+table and the constants are; the input is not, so it is loaded by MOVDQU.
 """
 
 from ghashgen.arch.rows import Isa, Row, lowering, row_table
@@ -102,4 +102,3 @@ ISA = Isa(
         """),
     },
 )
-"""The instruction set."""

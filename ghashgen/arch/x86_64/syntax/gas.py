@@ -1,4 +1,4 @@
-"""GNU as and Clang, Intel operand order, registers without a mark."""
+"""GNU as and Clang, Intel operand order, register names without a prefix."""
 
 from ghashgen.arch.rows import OperandSpec, Row
 from ghashgen.arch.syntax import Names, Syntax
@@ -9,7 +9,7 @@ from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
 _SIZES = {"m8": "byte ptr ", "m16": "word ptr "}
-"""Size words where the register operand does not imply the size."""
+"""Size words where no register operand implies the size."""
 
 
 def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
@@ -55,4 +55,3 @@ SYNTAX = Syntax(
     assembler=GAS,
     opening=".intel_syntax noprefix",
 )
-"""The syntax."""

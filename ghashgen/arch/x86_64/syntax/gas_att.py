@@ -11,7 +11,7 @@ from ghashgen.arch.x86_64.syntax.gas import SYNTAX as INTEL
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
 _MNEMONICS = {"movzx.load8": "movzbl"}
-"""Rows whose mnemonic says the sizes, where Intel's operands do."""
+"""Rows whose AT&T mnemonic includes the sizes."""
 
 
 def _register(register: PReg, kinds: tuple[str, ...], width: int) -> str:
@@ -59,4 +59,3 @@ SYNTAX = replace(
     directive=directive,
     opening="",
 )
-"""The syntax."""

@@ -9,7 +9,7 @@ from ghashgen.arch.x86_64.registers import register_name
 from ghashgen.ir.program import Directive, Label, Mem, Op, Operand, PReg
 
 _SIZES = {"m8": "byte ", "m16": "word "}
-"""Size words where the register operand does not imply the size."""
+"""Size words where no register operand implies the size."""
 
 
 def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
@@ -20,7 +20,7 @@ def _memory(memory: Mem, spec: OperandSpec, names: Names) -> str:
 
 
 def _operand(operand: Operand, spec: OperandSpec, width: int, names: Names) -> str:
-    # In the order of how often they occur.
+    # Most frequent first.
     if isinstance(operand, PReg):
         return register_name(operand, spec.kinds, width)
     if isinstance(operand, Mem):
@@ -39,7 +39,7 @@ def instruction(op: Op, row: Row, names: Names) -> str:
 
 
 def directive(line: Directive, names: Names) -> tuple[str, ...]:
-    """Return the lines of a directive; NASM has none for unwinding that all formats take."""
+    """Return the lines of a directive; NASM has no unwind directives that all formats accept."""
     symbol = names.fmt.symbol_prefix + names.symbol
     match line.code:
         case "export":
@@ -70,4 +70,3 @@ SYNTAX = Syntax(
     remark=";",
     assembler=NASM,
 )
-"""The syntax."""

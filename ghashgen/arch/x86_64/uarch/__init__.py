@@ -1,9 +1,10 @@
-"""Microarchitectures: execution ports and latencies, one TOML file each, every row with its source.
+"""Microarchitectures: execution ports and latencies, one TOML file for each, every row with its
+source.
 
-A file states, for forms of instructions (`forms`), the uops of each on which ports, the fused uops
-that the front end issues, and the latency. What no source says is absent and read as "no data":
-nothing is guessed. Where sources disagree the row says so in `doubt`. `bound` turns a loop body
-and such a table into a lower bound on its cycles.
+For each form of instruction (`forms`), a file states the uops on each set of ports, the fused uops
+that the front end issues, and the latency. What no source says is left out and read as "no data";
+nothing is guessed. If sources disagree, `doubt` says so. `bound` turns a loop body and such a table
+into a lower bound on its cycles.
 """
 
 import re
@@ -26,7 +27,7 @@ _CYCLES = re.compile(r"(<=)?(\d+)")
 
 
 class _Priced(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What every row states."""
+    """The keys of every row."""
 
     uops: str | None = None
     fused: int
@@ -46,7 +47,7 @@ class _Fusion(_Priced, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A file as it stands."""
+    """A whole file."""
 
     name: str
     title: str
@@ -72,7 +73,7 @@ _FILE = Document(_Table, "is no table of a core", "mend the table")
 
 
 class _Reader:
-    """Reads the table of one microarchitecture, naming its file in every refusal."""
+    """Reads the table of one microarchitecture; every refusal names its file."""
 
     def __init__(self, where: str, table: _Table) -> None:
         self.where = where
@@ -87,7 +88,7 @@ class _Reader:
         return values
 
     def cited(self, values: tuple[str, ...], what: str) -> tuple[str, ...]:
-        """Return source keys, each of which `[sources]` must explain."""
+        """Return source keys, each of which must be in `[sources]`."""
         missing = [value for value in values if value not in self.table.sources]
         if missing or not values:
             raise self.refuse(f"{what}: source {(missing or ['(none)'])[0]} is not in [sources]")
@@ -186,8 +187,8 @@ def parse(text: str, where: str) -> Uarch:
     """Parse and check the table of a microarchitecture; `where` names it in refusals.
 
     Raises:
-        GhashgenError: the text is no TOML, a key is missing or unknown, a form belongs to no
-            instruction, two rows have one form, or a port or a source is not declared.
+        GhashgenError: the text is not TOML, a key is missing or unknown, no instruction has a form,
+            two rows have the same form, or a port or a source is not declared.
     """
     return _Reader(where, _FILE.parse(text, where, toml=True)).uarch()
 

@@ -1,7 +1,7 @@
-"""NIST CAVP's GCM records for AES-GCM kernels.
+"""NIST CAVP's GCM records, for AES-GCM kernels.
 
-Records with 96-bit IVs are texts: the counter begins at IV ‖ 2, and the state with what the AAD
-hashes to. Their largest text has 51 bytes: see `texts` for loops.
+Records with 96-bit IVs are texts: the counter begins at IV ‖ 2, and the state is the hash of the
+AAD. Their largest text has 51 bytes; `texts` covers loops.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from ghashgen.support.errors import GhashgenError
 
 @lru_cache(maxsize=8)
 def texts(key_bytes: int) -> tuple[tuple[str, Text], ...]:
-    """Return every record of a key size with a 96-bit IV, those of wrong tags left out."""
+    """Return every record of a key size with a 96-bit IV, except those with wrong tags."""
     return tuple(_texts(8 * key_bytes))
 
 
@@ -39,7 +39,7 @@ def _text(record: Record, plaintext: bytes) -> Text:
     """Return a record as a text.
 
     Raises:
-        GhashgenError: the state after it does not make its tag.
+        GhashgenError: the state after it does not give its tag.
     """
     key = Key(record.key)
     x = ghash_padded(key.h, ZERO_BLOCK, record.aad)

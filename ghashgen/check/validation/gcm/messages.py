@@ -1,7 +1,7 @@
-"""Whole messages for `seal` and `open`: lengths against lengths, IVs, tags, forgeries, refusals.
+"""Whole messages for `seal` and `open`: combinations of lengths, IVs, tags, forgeries, refusals.
 
-A message is right by pyca's AES-GCM; an IV shorter or longer than pyca takes is replaced there by
-the one of 16 bytes that has the same J0 (`oracle`).
+Right answers come from pyca's AES-GCM. An IV that is too short or too long for pyca is replaced by
+the 16-byte IV with the same J0 (`oracle`).
 """
 
 import random
@@ -32,13 +32,13 @@ from ghashgen.check.validation.records import (
 from ghashgen.check.validation.trials import Part, Trial
 
 RIGHT, WRONG, REFUSED = 0, 1, 2
-"""What is returned: done; the tag is another one; a length is none that the standard allows."""
+"""Return values: done; the tag does not match; the standard does not allow a length."""
 
 IVS_OF_PYCA = range(8, 129)
-"""Bytes of an IV that pyca takes."""
+"""IV lengths in bytes that pyca accepts."""
 
 MOST_AAD = 49
-"""Bytes of AAD: three blocks and a part."""
+"""Longest AAD in bytes: three blocks and a part."""
 
 ALL_AAD = range(MOST_AAD + 1)
 
@@ -48,14 +48,14 @@ LONG = ((0, 65536 + 3), (1500, 12), (16384, 699), (65536, 1000), (65536 + 7, 0))
 """(bytes of text, bytes of AAD)"""
 
 NO_TAG = (0, 1, 2, 3, 5, 6, 7, 9, 10, 11, 17, 18, 20, 24, 31, 32, 64, 272)
-"""Bytes that no tag has."""
+"""Invalid tag lengths in bytes."""
 
 TOO_MUCH: Mapping[str, tuple[int, ...]] = {
     "iv_len": (2**61, 2**63, 2**64 - 1),
     "aad_len": (2**61, 2**63, 2**64 - 1),
     "len": (2**36 - 31, 2**36 - 16, 2**36, 2**37, 2**63, 2**64 - 16, 2**64 - 1),
 }
-"""Lengths beyond SP 800-38D, section 5.2.1.1, in bytes, by the parameters that say them."""
+"""Lengths in bytes beyond SP 800-38D, section 5.2.1.1, by parameter."""
 
 TOO_LONG_A_TAG = (2**32 + 16, 2**63 + 12, 2**64 - 4)
 
@@ -76,7 +76,7 @@ class Message:
 
 
 def message(key: Key, iv: bytes, aad: bytes, plaintext: bytes) -> Message:
-    """Return what pyca makes of a message."""
+    """Return pyca's result for a message."""
     same = iv if len(iv) in IVS_OF_PYCA else key.iv_of(j0(key.h, iv))
     sealed = pyca.gcm(key.key, same, plaintext, aad)
     what = f"{len(plaintext)} bytes, AAD of {len(aad)}, IV of {len(iv)}"
@@ -90,9 +90,9 @@ def _drawn(rng: random.Random, key: Key, text: int, aad: int, iv: int = USUAL_IV
 def every_length(
     key_bytes: int, bound: int, each: Callable[[int], Iterable[int]] = lambda text: ALL_AAD
 ) -> Iterator[Message]:
-    """Yield messages of every length of text 0..bound against AAD of 0 to 49 bytes.
+    """Yield messages of every text length 0..bound with AAD of 0 to 49 bytes.
 
-    `each` may leave fewer lengths of AAD, by that of the text.
+    `each` may select fewer AAD lengths for a text length.
     """
     rng = random.Random(SEED + 11 * key_bytes)
     for length in range(bound + 1):
@@ -103,13 +103,13 @@ def every_length(
 
 
 def one_of_all(text: int) -> Iterable[int]:
-    """Return one length of AAD; any 50 lengths of text have all of them."""
+    """Return one AAD length; any 50 consecutive text lengths have all of them."""
     return (7 * text % len(ALL_AAD),)
 
 
 @lru_cache(maxsize=8)
 def pairs(key_bytes: int) -> tuple[Message, ...]:
-    """Return a message of every pair of lengths 0..49 of text and AAD."""
+    """Return a message for every pair of lengths 0..49 of text and AAD."""
     return tuple(every_length(key_bytes, MOST_AAD))
 
 
@@ -117,7 +117,7 @@ def pairs(key_bytes: int) -> tuple[Message, ...]:
 def wraps(key_bytes: int, blocks: int) -> tuple[Message, ...]:
     """Return messages whose counter wraps, or carries into each byte of its word, at each block.
 
-    Their IVs have 16 bytes: some such IV leads to any first counter block.
+    Their IVs have 16 bytes: for any first counter block there is such an IV.
     """
     rng = random.Random(SEED + 43 * key_bytes + blocks)
     key, length = Key(rng.randbytes(key_bytes)), tail_bound(blocks)
@@ -132,7 +132,7 @@ def wraps(key_bytes: int, blocks: int) -> tuple[Message, ...]:
 
 @lru_cache(maxsize=8)
 def ivs(key_bytes: int) -> tuple[Message, ...]:
-    """Return messages under IVs of every length to 64 bytes, and longer ones."""
+    """Return messages with IVs of every length up to 64 bytes, and longer ones."""
     rng = random.Random(SEED + 17 * key_bytes)
     key = Key(rng.randbytes(key_bytes))
     return tuple(_drawn(rng, key, rng.randrange(70), rng.randrange(40), n) for n in IV_LENGTHS)
@@ -149,8 +149,8 @@ def long(key_bytes: int) -> tuple[Message, ...]:
 def messages(key_bytes: int, blocks: int, sample: int) -> Iterator[Message]:
     """Yield the messages of a kernel.
 
-    `sample` thins out: of every length of text one message is left, of all pairs of lengths 0..49
-    and of IVs every so manieth.
+    `sample` thins out: with it, every text length keeps one message, and of the pairs of lengths
+    0..49 and of the IVs only one in `sample` is kept.
     """
     bound = tail_bound(blocks)
     if sample == 1:
@@ -164,20 +164,20 @@ def messages(key_bytes: int, blocks: int, sample: int) -> Iterator[Message]:
 
 
 def sealing(found: Message, in_place: bool, tag_bytes: int = BLOCK_BYTES) -> Trial:
-    """Return the trial of `seal` that a message is; of its tag, so many bytes are known."""
+    """Return a trial of `seal` for a message; only `tag_bytes` bytes of its tag are known."""
     given = {"iv": found.iv, "aad": found.aad, "in": found.plaintext}
     parts = (Part("out", found.ciphertext), Part("tag", found.tag[:tag_bytes]))
     return Trial("seal", found.what, found.key, given, parts, RIGHT, in_place)
 
 
 def opening(found: Message, in_place: bool, tag_bytes: int = BLOCK_BYTES) -> Trial:
-    """Return the trial of `open` that a message with so many bytes of its tag is."""
+    """Return a trial of `open` for a message with the first `tag_bytes` bytes of its tag."""
     trial = _opened(found, found.tag[:tag_bytes], in_place)
     return replace(trial, parts=(Part("out", found.plaintext),), result=RIGHT)
 
 
 def _opened(found: Message, tag: bytes, in_place: bool) -> Trial:
-    """Return the trial of `open` of what is no message: `out` is zero to its end."""
+    """Return a trial of `open` for a wrong message, after which `out` must be all zero."""
     given = {"iv": found.iv, "aad": found.aad, "in": found.ciphertext, "tag": tag}
     zeros = Part("out", bytes(len(found.ciphertext)))
     what = f"{found.what}, tag of {len(tag)}"
@@ -185,7 +185,7 @@ def _opened(found: Message, tag: bytes, in_place: bool) -> Trial:
 
 
 def forged(found: Message, bit: int, tag_bytes: int = BLOCK_BYTES, in_place: bool = False) -> Trial:
-    """Return the trial of `open` of a message with a bit of its tag wrong, counted from byte 0."""
+    """Return a trial of `open` for a message with one bit of its tag wrong, counted from byte 0."""
     trial = _opened(found, _flipped(found.tag[:tag_bytes], bit), in_place)
     return replace(trial, what=f"{trial.what}, bit {bit} of it wrong")
 
@@ -197,8 +197,8 @@ def _flipped(data: bytes, bit: int) -> bytes:
 def forgeries(key_bytes: int, blocks: int, sample: int) -> Iterator[Trial]:
     """Yield trials of `open` that must find a tag wrong.
 
-    Of messages of every length a random bit; at three lengths each of the 128 bits, and of shorter
-    tags the first and the last; a wrong bit in text, AAD or IV; a tag's bytes in another order.
+    For messages of every length, a random bit; at three lengths each of the 128 bits, and the first
+    and last bit of shorter tags; a wrong bit in text, AAD or IV; a tag with its bytes reordered.
     """
     rng = random.Random(SEED + 23 * key_bytes + blocks)
     for number, found in enumerate(every_length(key_bytes, tail_bound(blocks), one_of_all)):
@@ -222,7 +222,7 @@ def forgeries(key_bytes: int, blocks: int, sample: int) -> Iterator[Trial]:
 
 
 def placed(key_bytes: int, blocks: int, function: str) -> list[Trial]:
-    """Return a few calls to make at every place: a tail alone, groups and a tail, a wrong tag."""
+    """Return a few calls for every place: a tail alone, groups and a tail, a wrong tag."""
     rng = random.Random(SEED + 37 * key_bytes)
     key, most = Key(rng.randbytes(key_bytes)), (3 * blocks + blocks // 2) * BLOCK_BYTES + 7
     found = [_drawn(rng, key, 21, 13), _drawn(rng, key, most, MOST_AAD, 20)]
@@ -232,16 +232,16 @@ def placed(key_bytes: int, blocks: int, function: str) -> list[Trial]:
 
 
 def much_aad(key_bytes: int) -> Trial:
-    """Return a message to seal whose AAD has more than 2^32 bytes: a block, and zeros after it.
+    """Return a message to seal with more than 2^32 bytes of AAD: one block, then zeros.
 
-    Behind n blocks the state is A·H^n. The AAD of one block that leads there has the same tag, but
-    for what the difference of the two blocks of lengths adds: that difference times H.
+    After n blocks the state is A·H^n. A one-block AAD that leads to this state has the same tag,
+    except for the difference of the two length blocks, times H.
     """
     rng = random.Random(SEED + 41 * key_bytes)
     key, first, zeros = Key(rng.randbytes(key_bytes)), rng.randbytes(BLOCK_BYTES), 2**32 + 5
     size = len(first) + zeros
     h = element_from_block(key.h)
-    # A·H^n is what a block A·H^(n - 1) leads to.
+    # The block A·H^(n - 1) leads to A·H^n.
     same = mul(element_from_block(first), power(h, -(-size // BLOCK_BYTES) - 1))
     found = message(key, rng.randbytes(USUAL_IV), block_from_element(same), rng.randbytes(37))
     length = len(found.plaintext)
@@ -262,9 +262,9 @@ def tags(key_bytes: int) -> Iterator[Trial]:
 
 
 def refused(key_bytes: int, function: str) -> Iterator[Trial]:
-    """Yield calls whose lengths the standard does not allow: 2 comes back, and nothing is written.
+    """Yield calls with lengths that the standard does not allow: they return 2 and write nothing.
 
-    Buffers are short where a length is too large, so that nothing can be read by it either.
+    If a length is too large, the buffer is short, so that reading by that length would fault.
     """
     rng = random.Random(SEED + 31 * key_bytes)
     found = _drawn(rng, Key(rng.randbytes(key_bytes)), 37, 20)
@@ -286,7 +286,7 @@ def refused(key_bytes: int, function: str) -> Iterator[Trial]:
 def _refused(
     right: Trial, what: str, said: Mapping[str, int] | None = None, **given: bytes
 ) -> Trial:
-    """Return a call that is refused: what could be written stays as it was."""
+    """Return a call that is refused and must leave all output unchanged."""
     before = {**right.given, **given}
     source = before["in"]
     assert isinstance(source, bytes)
@@ -305,7 +305,7 @@ def _refused(
 
 @lru_cache(maxsize=8)
 def cavp(key_bytes: int, function: str) -> tuple[Trial, ...]:
-    """Return all records of NIST CAVP for a key size: every length of IV, AAD, text and tag."""
+    """Return all NIST CAVP records of a key size: every length of IV, AAD, text and tag."""
     if function == "seal":
         found = records(encryptions(8 * key_bytes))
         return tuple(sealing(recorded(each), False, len(each.tag)) for each in found)
@@ -313,7 +313,7 @@ def cavp(key_bytes: int, function: str) -> tuple[Trial, ...]:
 
 
 def recorded(record: Record) -> Message:
-    """Return a record as a message; without a text, if its tag is wrong."""
+    """Return a record as a message; without a text if its tag is wrong."""
     text, tag = record.plaintext or b"", record.tag
     return Message(record.what, record.key, record.iv, record.aad, text, record.ciphertext, tag)
 

@@ -1,15 +1,15 @@
-"""What is right, from pyca's AES-GCM alone, at every counter block and every state.
+"""Right answers from pyca's AES-GCM alone, for every counter block and every state.
 
-A kernel's `encrypt` goes on from any counter block and any X. Whatever they are, some message leads
-there: with H = E_K(0^128), whose inverse exists,
+A kernel's `encrypt` continues from any counter block and any X. Some message leads there: with
+H = E_K(0^128), which has an inverse,
 
-- an IV of 16 bytes has J0 = (IV·H + [128]_128)·H (SP 800-38D, section 7.1, step 2), so that
+- an IV of 16 bytes has J0 = (IV·H + [128]_128)·H (SP 800-38D, section 7.1, step 2). So
   IV = (J0·H^-1 + [128]_128)·H^-1 leads to any J0, and the text begins at inc32(J0);
-- an AAD of one block A has X = A·H after it, so that A = X·H^-1 leads to any X;
-- the tag is T = (X' + L)·H + E_K(J0), so that X' = (T + E_K(J0))·H^-1 + L is the state after the
-  text, L being the block of lengths.
+- an AAD of one block A gives X = A·H. So A = X·H^-1 leads to any X;
+- the tag is T = (X' + L)·H + E_K(J0), where L is the length block. So
+  X' = (T + E_K(J0))·H^-1 + L is the state after the text.
 
-So one message of AES-GCM says what a call must make of a text, its counter and its state.
+So one AES-GCM message tells the right result of a call for a text, its counter and its state.
 """
 
 from collections.abc import Iterator
@@ -33,13 +33,13 @@ IV_LENGTHS = length_block(0, BLOCK_BYTES)
 
 
 def stepped(counter: bytes, blocks: int) -> bytes:
-    """Return inc32 of a counter block so many times, forwards or backwards."""
+    """Return inc32 of a counter block, applied `blocks` times, forwards or backwards."""
     last = (int.from_bytes(counter[12:], "big") + blocks) % 2**32
     return counter[:12] + last.to_bytes(4, "big")
 
 
 def blocks_of(text: bytes) -> int:
-    """Return how many counter blocks a text takes."""
+    """Return the number of counter blocks that a text uses."""
     return -(-len(text) // BLOCK_BYTES)
 
 
@@ -56,7 +56,7 @@ class Key:
 
     @cached_property
     def inverse(self) -> bytes:
-        """The block that stands for H^-1."""
+        """H^-1 as a block."""
         return block_from_element(inverse(element_from_block(self.h)))
 
     def divided(self, block: bytes) -> bytes:
@@ -64,13 +64,13 @@ class Key:
         return multiply_blocks(block, self.inverse)
 
     def iv_of(self, pre_counter: bytes) -> bytes:
-        """Return the IV of 16 bytes whose J0 this is."""
+        """Return the 16-byte IV with this J0."""
         return self.divided(xor_blocks(self.divided(pre_counter), IV_LENGTHS))
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text encrypted from a counter block and a state on, and where these end."""
+    """A text encrypted from a counter block and a state, and its final counter and state."""
 
     key: bytes
     counter: bytes
@@ -81,12 +81,12 @@ class Text:
 
     @property
     def counter_after(self) -> bytes:
-        """The counter block of what would follow."""
+        """The counter block for whatever follows."""
         return stepped(self.counter, blocks_of(self.plaintext))
 
 
 def text(key: Key, counter: bytes, x: bytes, plaintext: bytes) -> Text:
-    """Return what pyca makes of a text."""
+    """Return pyca's result for a text."""
     pre_counter = stepped(counter, -1)
     sealed = pyca.gcm(key.key, key.iv_of(pre_counter), plaintext, key.divided(x))
     ciphertext, tag = sealed[:-BLOCK_BYTES], sealed[-BLOCK_BYTES:]
@@ -97,7 +97,7 @@ def text(key: Key, counter: bytes, x: bytes, plaintext: bytes) -> Text:
 
 
 def differences(found: Text) -> Iterator[str]:
-    """Yield in what a text differs from SP 800-38D and FIPS 197 as `algebra.field` writes them."""
+    """Yield how a text differs from SP 800-38D and FIPS 197 as written in `algebra.field`."""
     subkey = aes.cipher(found.key, ZERO_BLOCK)
     if gctr(lambda block: aes.cipher(found.key, block), found.counter, found.plaintext) != (
         found.ciphertext

@@ -1,7 +1,7 @@
-"""Trials of `hash`, `power` and `combine`: what puts a message together whose text is in segments.
+"""Trials of `hash`, `power` and `combine`, which join a message whose text is in segments.
 
-A text of the oracle is one of `hash` too, which takes its ciphertext and must end in its state. Cut
-in two, the second half from state 0, it is one of `combine`.
+A text of the oracle is also a trial of `hash`, which takes its ciphertext and must end in its
+state. Cut in two, with the second half from state 0, it is a trial of `combine`.
 """
 
 import random
@@ -17,10 +17,10 @@ from ghashgen.check.validation.trials import Part, Trial
 Texts = Iterable[tuple[str, Text]]
 
 CUT = 8
-"""Of texts, every so manieth is cut in two."""
+"""One text in this many is cut in two."""
 
 PRODUCTS = 64
-"""Products of arbitrary blocks."""
+"""Number of products of arbitrary blocks."""
 
 
 def hashed(texts: Texts, key_bytes: int) -> Iterator[Trial]:
@@ -32,7 +32,7 @@ def hashed(texts: Texts, key_bytes: int) -> Iterator[Trial]:
 
 
 def powers(texts: Texts, key_bytes: int) -> Iterator[Trial]:
-    """Yield exponents; what is wanted the field's specification says."""
+    """Yield exponents; the answers come from the field's specification."""
     del texts  # H^m depends on no message
     rng = random.Random(SEED + 79 * key_bytes)
     for m in [*EXPONENTS, *(rng.getrandbits(64) for _ in range(32))]:
@@ -42,7 +42,7 @@ def powers(texts: Texts, key_bytes: int) -> Iterator[Trial]:
 
 
 def combined(texts: Texts, key_bytes: int) -> Iterator[Trial]:
-    """Yield texts that are cut in two, and products of any blocks."""
+    """Yield texts that are cut in two, and products of arbitrary blocks."""
     rng = random.Random(SEED + 83 * key_bytes)
     key = Key(rng.randbytes(key_bytes))
     for what, found in [*texts][::CUT]:
@@ -70,4 +70,4 @@ SUITES: Mapping[str, Callable[[Texts, int], Iterator[Trial]]] = {
     "power": powers,
     "combine": combined,
 }
-"""(texts, bytes of a key) → the trials of a function."""
+"""(texts, key size in bytes) → the trials of a function."""

@@ -1,7 +1,7 @@
-"""What a message in pieces must leave in its state, from pyca's AES-GCM and its block cipher.
+"""The right state of a message in pieces, from pyca's AES-GCM and its block cipher.
 
-The 96 bytes are those that docs/gcm-streams.md describes. A state is a value, and each piece makes
-the next one of it, whatever it was: states that no message is likely to reach are followed as well.
+docs/gcm-streams.md describes the 96 bytes. A state is a value, and each piece makes the next state
+from it. So states that hardly any message reaches can be tested too.
 """
 
 from dataclasses import dataclass, replace
@@ -20,12 +20,13 @@ NONE, ASSOCIATED, TEXT = range(3)
 """Phases."""
 
 DONE, WRONG, REFUSED, MISPLACED = range(4)
-"""What is returned: done; the tag is another one; a length that the standard does not allow; no
-message, or AAD behind its text."""
+"""Return values: done; the tag does not match; the standard does not allow a length; no message, or
+AAD after text.
+"""
 
 
 FEW = 16
-"""Blocks up to which the specification of GHASH is asked instead of pyca."""
+"""Up to this many blocks the GHASH specification is used instead of pyca."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class State:
 
     @property
     def begun(self) -> int:
-        """Bytes of a begun block."""
+        """Bytes in the unfinished block."""
         return (self.text if self.phase == TEXT else self.aad) % BLOCK_BYTES
 
     def with_aad(self, data: bytes) -> "State":
@@ -56,7 +57,7 @@ class State:
         return replace(self, x=self._absorbed(self.begun, data), aad=self.aad + len(data))
 
     def with_text(self, data: bytes, encrypts: bool) -> tuple["State", bytes]:
-        """Return the state after a piece of text, and the other text."""
+        """Return the state after a piece of text, and the piece encrypted or decrypted."""
         if not data:
             return self, b""
         start, x = self.begun, self.x
@@ -79,7 +80,7 @@ class State:
         return after, other
 
     def tag(self) -> bytes:
-        """Return the tag of what has come."""
+        """Return the tag of the message so far."""
         x = self._times_h(self.x) if self.begun else self.x
         lengths = length_block(self.aad, self.text)
         return xor_blocks(self._times_h(xor_blocks(x, lengths)), self.mask)
@@ -93,15 +94,15 @@ class State:
         return pyca.encrypt_block(self.key.key, counters)
 
     def _absorbed(self, start: int, data: bytes) -> bytes:
-        """Return X after bytes from byte `start` of a block on."""
+        """Return X after bytes that begin at byte `start` of a block."""
         whole = (start + len(data)) // BLOCK_BYTES * BLOCK_BYTES
         padded = bytes(start) + data
         x, rest = self.x, padded[whole:]
         if 0 < whole <= FEW * BLOCK_BYTES:
             x = ghash_padded(self.key.h, x, padded[:whole])
         elif whole:
-            # GHASH from X over C_1 … is that from 0 over X + C_1 …: all but the block of lengths
-            # of a tag without text.
+            # GHASH from X over C_1 … equals GHASH from 0 over X + C_1 …. Take a tag without text,
+            # less its length block.
             blocks = xor_blocks(x, padded[:BLOCK_BYTES]) + padded[BLOCK_BYTES:whole]
             iv = bytes(USUAL_IV)
             tag = pyca.gcm(self.key.key, iv, b"", blocks)

@@ -1,8 +1,8 @@
 """Messages in pieces for `start`, `aad`, `encrypt_more`, `decrypt_more`, `finish` and `verify`.
 
-Of every call all 96 bytes of the state are compared with what `states` says that they are, so that
-a call needs none before it: the next begins with what this one must have left. Whole messages that
-are followed so must end in the tag that pyca gives them.
+After every call all 96 bytes of the state are compared with the right state from `states`. So no
+call depends on the one before: the next begins with the state that this one must have left. Whole
+messages must end in pyca's tag.
 """
 
 import random
@@ -43,19 +43,19 @@ from ghashgen.support.errors import GhashgenError
 FUNCTIONS = ("start", "aad", "encrypt_more", "decrypt_more", "finish", "verify")
 
 NO_PHASE = (0, 3, 4, 255, 2**32 + 1, 2**63 + 2, 2**64 - 1)
-"""What no message has in place of a phase."""
+"""Invalid values of the phase."""
 
 MESSAGES = 40
-"""Messages that are split at random."""
+"""Number of messages to split at random."""
 
 RECORDS = 25
-"""Of CAVP's records every so manieth is split at random."""
+"""One in this many CAVP records is split at random."""
 
 UNTOUCHED = b"\x5a"
 
 
 class Calls:
-    """Collects trials by function, those of text in turn apart and in place."""
+    """Collects trials by function; trials of text alternate between apart and in place."""
 
     def __init__(self) -> None:
         self.trials: dict[str, list[Trial]] = {name: [] for name in FUNCTIONS}
@@ -75,7 +75,7 @@ class Calls:
         return after
 
     def text(self, state: State, data: bytes, encrypts: bool) -> tuple[State, bytes]:
-        """Add a piece of text; return the state after it, and the other text."""
+        """Add a piece of text; return the state after it, and the piece encrypted or decrypted."""
         function = "encrypt_more" if encrypts else "decrypt_more"
         after, other = state.with_text(data, encrypts)
         what = f"{len(data)} bytes after {state.text}, counter {state.counter.hex()}"
@@ -94,7 +94,7 @@ class Calls:
         return tag
 
     def verify(self, state: State, tag: bytes, what: str = "") -> None:
-        """End a message that comes with a tag."""
+        """End a message and compare its tag with the given one."""
         right = tag == state.tag()[: len(tag)]
         said = f"{state.aad} bytes of AAD, {state.text} of text, tag of {len(tag)}{what}"
         given, key = {"state": bytes(state), "tag": tag}, state.key.key
@@ -102,7 +102,7 @@ class Calls:
         self._add(Trial("verify", said, key, given, [_erased(state)], result))
 
     def refuse(self, trial: Trial, result: int, what: str) -> None:
-        """Add a call that is refused: what could be written stays as it was."""
+        """Add a call that is refused and must leave all output unchanged."""
         kept = {name: trial.given[name] for name in ("state",) if name in trial.given}
         if trial.function == "start":
             kept["state"] = UNTOUCHED * len(bytes(some(random.Random(0), Key(bytes(16)))))
@@ -129,7 +129,7 @@ def _erased(state: State) -> Part:
 
 
 def some(rng: random.Random, key: Key, aad: int = 0, text: int = 0) -> State:
-    """Return an arbitrary state of a message with so many bytes."""
+    """Return an arbitrary state of a message with this many bytes."""
     x, counter, mask, keystream = (rng.randbytes(BLOCK_BYTES) for _ in range(4))
     return State(key, x, counter, mask, keystream, aad, text, TEXT if text else ASSOCIATED)
 
@@ -145,7 +145,7 @@ def _pieces(rng: random.Random, data: bytes, most: int) -> Iterator[bytes]:
 
 @lru_cache(maxsize=8)
 def _key(key: bytes) -> Key:
-    """Return a key, whose H and H^-1 are then computed once."""
+    """Return a key; caching computes its H and H^-1 once."""
     return Key(key)
 
 
@@ -155,7 +155,7 @@ def _follow(
     """Add the calls of a message in pieces.
 
     Raises:
-        GhashgenError: what its pieces come to is not what pyca makes of the message.
+        GhashgenError: the pieces do not give pyca's result for the message.
     """
     state, out = calls.start(_key(found.key), found.iv), b""
     for piece in aad:
@@ -207,7 +207,7 @@ def _split(calls: Calls, rng: random.Random, found: Message, most: int, encrypts
 
 
 def _places(calls: Calls, key_bytes: int, blocks: int, sample: int) -> None:
-    """Add pieces of every length at every place of a block, few of the long ones at each."""
+    """Add pieces of every length at every place of a block; of long ones, a few at each."""
     rng = random.Random(SEED + 47 * key_bytes + blocks)
     key = _key(rng.randbytes(key_bytes))
     short = 2 * BLOCK_BYTES + 2
@@ -237,7 +237,7 @@ def _counters(calls: Calls, key_bytes: int, blocks: int, sample: int) -> None:
 
 
 def _bounds(calls: Calls, key_bytes: int) -> None:
-    """Add the longest messages that there may be, by states that say so, and longer ones."""
+    """Add messages of the greatest lengths, through states that claim them, and longer ones."""
     rng = random.Random(SEED + 59 * key_bytes)
     key = _key(rng.randbytes(key_bytes))
     for most, name in ((MOST_AAD, "aad"), (MOST_TEXT, "in")):
@@ -264,7 +264,7 @@ def _piece(calls: Calls, state: State, data: bytes, name: str) -> None:
 
 
 def _too_long(calls: Calls, state: State, name: str, size: int) -> None:
-    """Add calls that say more bytes than may come; there are 37 at most."""
+    """Add calls with lengths beyond the limit; 37 bytes are given at most."""
     given = {"state": bytes(state), name: bytes(min(size, 37))}
     length = "aad_len" if name == "aad" else "len"
     for function in ("aad",) if name == "aad" else ("encrypt_more", "decrypt_more"):
@@ -273,7 +273,7 @@ def _too_long(calls: Calls, state: State, name: str, size: int) -> None:
 
 
 def _order(calls: Calls, key_bytes: int) -> None:
-    """Add calls of what is no message, AAD behind text, and calls of no bytes."""
+    """Add calls with an invalid message, AAD after text, and calls of no bytes."""
     rng = random.Random(SEED + 61 * key_bytes)
     key = _key(rng.randbytes(key_bytes))
     right = some(rng, key, 20, 0)
@@ -299,7 +299,7 @@ def _order(calls: Calls, key_bytes: int) -> None:
 
 
 def _starts(calls: Calls, key_bytes: int) -> None:
-    """Add IVs of all lengths, and those that no IV has."""
+    """Add IVs of all lengths, and of invalid ones."""
     rng = random.Random(SEED + 67 * key_bytes)
     key = _key(rng.randbytes(key_bytes))
     for size in IV_LENGTHS:
@@ -312,7 +312,7 @@ def _starts(calls: Calls, key_bytes: int) -> None:
 
 
 def _tags(calls: Calls, key_bytes: int) -> None:
-    """Add tags of all lengths, right ones, forged ones in every bit, and what is none."""
+    """Add tags of all lengths: right, forged in every bit, and invalid."""
     rng = random.Random(SEED + 71 * key_bytes)
     key = _key(rng.randbytes(key_bytes))
     for aad, text in ((0, 0), (16, 0), (21, 0), (0, 16), (20, 33), (32, 48)):
@@ -351,12 +351,12 @@ def _all(key_bytes: int, blocks: int, sample: int) -> dict[str, list[Trial]]:
 
 
 def trials(key_bytes: int, blocks: int, function: str, sample: int) -> Sequence[Trial]:
-    """Return the trials of a function; `sample` thins out what has nothing to do with groups."""
+    """Return the trials of a function; `sample` thins out those that do not depend on groups."""
     return _all(key_bytes, blocks, sample)[function]
 
 
 def placed(key_bytes: int, blocks: int, function: str) -> list[Trial]:
-    """Return a few calls to make at every place: inside a block, into and beyond groups."""
+    """Return a few calls for every place: inside a block, into and beyond groups."""
     rng = random.Random(SEED + 73 * key_bytes)
     calls, key = Calls(), _key(rng.randbytes(key_bytes))
     most = (3 * blocks + blocks // 2) * BLOCK_BYTES + 7

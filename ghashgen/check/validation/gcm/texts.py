@@ -1,7 +1,7 @@
 """Texts for `encrypt` and `decrypt`: every length around the group, wrapping counters, long ones.
 
-One text of the oracle is two trials: its ciphertext is what `encrypt` must make of its plaintext,
-its plaintext what `decrypt` must make of its ciphertext, and both end in one counter and one state.
+Each text of the oracle is two trials: `encrypt` must turn its plaintext into its ciphertext,
+`decrypt` must do the reverse, and both must end in the same counter and state.
 """
 
 import random
@@ -20,7 +20,7 @@ LONG = (1500, 4096, 16384, 65536, 65536 + 7)
 RANDOM_LONG = 6
 
 CARRIES = (2**32, 2**24, 2**16, 2**8)
-"""Numbers at which bytes of the counter's last word turn to 0: the word itself first."""
+"""Numbers at which bytes of the counter's last word become 0; the first wraps the word."""
 
 
 def counter_before(rng: random.Random, last: int) -> bytes:
@@ -30,17 +30,17 @@ def counter_before(rng: random.Random, last: int) -> bytes:
 
 
 def some_counter(rng: random.Random, length: int) -> bytes:
-    """Return a counter block: any, or one that carries on the way through a text."""
+    """Return any counter block, or one that carries during a text."""
     carry = rng.choice((*CARRIES, rng.getrandbits(32)))
     return counter_before(rng, carry - rng.randrange(2 + length // BLOCK_BYTES))
 
 
 @lru_cache(maxsize=8)
 def every_length(key_bytes: int, bound: int) -> tuple[Text, ...]:
-    """Return one text of every length 0..bound, in bytes.
+    """Return one text of every length 0..bound in bytes.
 
     Raises:
-        GhashgenError: for one of the first, pyca and the specification differ.
+        GhashgenError: pyca and the specification differ on one of the first texts.
     """
     rng = random.Random(SEED + key_bytes)
     out = []
@@ -60,7 +60,9 @@ def every_length(key_bytes: int, bound: int) -> tuple[Text, ...]:
 
 @lru_cache(maxsize=8)
 def wraps(key_bytes: int, blocks: int) -> tuple[Text, ...]:
-    """Return the longest of these texts, the counter wrapping, or carrying, before each block."""
+    """Return the longest of these texts, with the counter wrapping or carrying before each
+    block.
+    """
     rng = random.Random(SEED + 16 * blocks + key_bytes)
     key, length = Key(rng.randbytes(key_bytes)), tail_bound(blocks)
     return tuple(
@@ -85,12 +87,12 @@ def long(key_bytes: int) -> tuple[Text, ...]:
 
 
 def encrypting(found: Text, what: str, in_place: bool = False) -> Trial:
-    """Return the trial of `encrypt` that a text is."""
+    """Return the trial of `encrypt` for a text."""
     return _trial("encrypt", found, what, in_place, found.plaintext, found.ciphertext)
 
 
 def decrypting(found: Text, what: str, in_place: bool = False) -> Trial:
-    """Return the trial of `decrypt` that a text is."""
+    """Return the trial of `decrypt` for a text."""
     return _trial("decrypt", found, what, in_place, found.ciphertext, found.plaintext)
 
 
@@ -103,9 +105,9 @@ def _trial(
 
 
 def texts(key_bytes: int, blocks: int, bound: int, sample: int) -> Iterator[tuple[str, Text]]:
-    """Yield the texts of a kernel; `bound` covers the largest of a run.
+    """Yield the texts of a kernel; `bound` covers the largest kernel of a run.
 
-    `sample` thins out the long ones: every so manieth.
+    One in `sample` of the long texts is kept.
     """
     lengths = every_length(key_bytes, max(bound, tail_bound(blocks)))
     yield from _named(lengths[: tail_bound(blocks) + 1])

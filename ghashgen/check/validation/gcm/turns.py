@@ -1,8 +1,8 @@
 """AES-GCM at many turns of the loops over text, AAD and IV (`check.validation.turns`).
 
-Texts and AAD both run through these lengths, each against short ones of the other, and against long
-ones where they are drawn. A message is opened with its tag, and, where the text has these lengths,
-with a wrong one, which zeroes as much of `out`.
+Texts and AAD both run through these lengths: each with short ones of the other, and with long ones
+where lengths are drawn. A message is opened with its tag; if its text has one of these lengths,
+also with a wrong tag, which zeroes as much of `out`.
 """
 
 import random
@@ -34,7 +34,8 @@ def _texts(key_bytes: int, blocks: int, few: bool) -> tuple[Text, ...]:
 def _messages(key_bytes: int, blocks: int, few: bool) -> tuple[Message, ...]:
     rng = random.Random(SEED + 101 * key_bytes + blocks)
     key, long = Key(rng.randbytes(key_bytes)), lengths(blocks, few)
-    # Of AAD, those below two turns too: around two groups only short ones meet every text.
+    # AAD lengths below two turns too: around two groups only short ones were combined with every
+    # text.
     near = () if few else range(MOST_AAD + 1, tail_bound(blocks) + 1)
     pairs = [*_with_short(long), *((n, aad) for aad, n in _with_short([*near, *long]))]
     both = list(zip(long, rng.sample(long, len(long)), strict=True))
@@ -77,7 +78,7 @@ def _opened(key_bytes: int, blocks: int, few: bool) -> Iterator[Trial]:
 
 @lru_cache(maxsize=4)
 def _pieces(key_bytes: int, blocks: int, few: bool) -> Mapping[str, Sequence[Trial]]:
-    """Return pieces from states of their own, at every place of a block."""
+    """Return pieces from separate states, at every place of a block."""
     rng = random.Random(SEED + 103 * key_bytes + blocks)
     calls, key = Calls(), Key(rng.randbytes(key_bytes))
     for length in lengths(1, few):
@@ -87,7 +88,7 @@ def _pieces(key_bytes: int, blocks: int, few: bool) -> Mapping[str, Sequence[Tri
         place = (number + (number >> 4)) % BLOCK_BYTES
         calls.aad(some(rng, key, place + BLOCK_BYTES * rng.randrange(5)), rng.randbytes(length))
         for encrypts in (True, False):
-            # Behind AAD alone, or behind text.
+            # After AAD alone, or after text.
             before = (place, 0) if number % 5 == 0 else (rng.randrange(100), place + BLOCK_BYTES)
             calls.text(some(rng, key, *before), rng.randbytes(length), encrypts)
     return calls.trials
@@ -105,10 +106,12 @@ TRIALS: Mapping[str, Callable[[int, int, bool], Iterator[Trial]]] = {
     **{name: partial(_streamed, name) for name in ("start", "aad", "encrypt_more", "decrypt_more")},
     "hash": partial(_crypted, _hashed),
 }
-"""(bytes of a key, blocks of a group, whether few) → trials, of functions that have a loop."""
+"""(key size in bytes, blocks of a group, whether few) → trials, for functions with a loop."""
 
 
 def trials(function: str, key_bytes: int, blocks: int, few: bool) -> Iterator[Trial]:
-    """Yield the trials of a function; none of one whose loops have no more turns than were run."""
+    """Yield the trials of a function; none if its loops make no more turns than were run
+    already.
+    """
     if function in TRIALS:
         yield from on_both_sides(TRIALS[function](key_bytes, blocks, few), few)

@@ -23,7 +23,7 @@ from ghashgen.run.callee import Callee
 from ghashgen.support.errors import GhashgenError
 
 KEYS = 64
-"""Keys that are expanded, zeros and ones among them."""
+"""Number of keys to expand, including zeros and ones."""
 
 
 @dataclass(frozen=True)
@@ -33,35 +33,35 @@ class Wanted:
     key_bytes: int
     blocks: int
     round_keys: Sequence[int]
-    """At which byte of the table each of them lies, in order."""
+    """The offset of each round key in the table, in order."""
     bound: int
     """The longest tail of a run, so that kernels share vectors."""
     sample: int
-    """Of what has nothing to do with the group, every so manieth is taken."""
+    """One in this many of the trials that do not depend on the group is run."""
     few: bool
-    """Whether calls take so long that fewer turns of the loops are run."""
+    """Whether calls are so slow that fewer turns of the loops are run."""
 
     def messages(self) -> Iterator[Message]:
         """Yield whole messages."""
         yield from messages.messages(self.key_bytes, self.blocks, self.sample)
 
     def texts(self) -> Iterator[tuple[str, Text]]:
-        """Yield texts, and what they are."""
+        """Yield texts with descriptions."""
         yield from texts.texts(self.key_bytes, self.blocks, self.bound, self.sample)
         yield from cavp.texts(self.key_bytes)[:: self.sample]
 
 
 def wanted_of(kernel: GcmKernel, bound: int, sample: int) -> Wanted:
-    """Return what trials are made for, of a kernel."""
+    """Return what a kernel's trials are made for."""
     at = kernel.layout.arrays[ROUND_KEYS]
     places = range(at, at + BLOCK_BYTES * (aes.ROUNDS[kernel.key_bytes] + 1), BLOCK_BYTES)
     return Wanted(kernel.key_bytes, kernel.blocks, places, bound, sample, sample > 1)
 
 
 def _keys(wanted: Wanted) -> Iterator[Trial]:
-    """Yield keys to expand: the round keys are those of FIPS 197, section 5.2.
+    """Yield keys to expand; the round keys must be those of FIPS 197, section 5.2.
 
-    The powers of H stand in cells of the kernel's own; by all other functions they are used.
+    The powers of H are in cells of the kernel's own choice; all other functions use them.
     """
     size = wanted.key_bytes
     rng = random.Random(SEED + 3 * size)
@@ -70,7 +70,7 @@ def _keys(wanted: Wanted) -> Iterator[Trial]:
 
 
 def expanding(key: bytes, places: Sequence[int]) -> Trial:
-    """Return the trial of `init` that a key is; its round keys lie at these bytes of the table."""
+    """Return the trial of `init` for a key; its round keys are at these offsets of the table."""
     words = b"".join(aes.key_expansion(key))
     keys = (words[at : at + BLOCK_BYTES] for at in range(0, len(words), BLOCK_BYTES))
     parts = [Part(CONTEXT.name, own, at) for own, at in zip(keys, places, strict=True)]
@@ -78,16 +78,16 @@ def expanding(key: bytes, places: Sequence[int]) -> Trial:
 
 
 def _crypted(make: Callable[[Text, str, bool], Trial], wanted: Wanted) -> Iterator[Trial]:
-    """Yield texts apart and in place; where they are sampled, in turn the one or the other."""
+    """Yield texts apart and in place; if sampled, alternately."""
     for number, (what, text) in enumerate(wanted.texts()):
         for in_place in (False, True):
-            # Both at every length modulo 16.
+            # Both occur at every length modulo 16.
             if wanted.sample == 1 or in_place == bool((number ^ number >> 4) & 1):
                 yield make(text, what, in_place)
 
 
 def _sealed(wanted: Wanted) -> Iterator[Trial]:
-    """Yield messages to seal, in turn apart and in place, CAVP's, and lengths to refuse."""
+    """Yield messages to seal, alternately apart and in place, CAVP's, and lengths to refuse."""
     size = wanted.key_bytes
     for number, found in enumerate(wanted.messages()):
         yield messages.sealing(found, bool(number & 1))
@@ -114,7 +114,7 @@ def _streamed(function: str, wanted: Wanted) -> Iterator[Trial]:
 
 
 def _segmented(function: str, wanted: Wanted) -> Iterator[Trial]:
-    """Yield calls of what puts a text together that was taken in segments."""
+    """Yield calls that join a text processed in segments."""
     yield from segments.SUITES[function](wanted.texts(), wanted.key_bytes)
 
 
@@ -134,8 +134,9 @@ PLACED: Mapping[str, Callable[[int, int, str], list[Trial]]] = {
     **dict.fromkeys(("seal", "open"), messages.placed),
     **dict.fromkeys(streams.FUNCTIONS, streams.placed),
 }
-"""(bytes of a key, blocks of a group, function) → what functions to which arbitrary bytes say
-little get at every place: messages, right or not."""
+"""(key size in bytes, blocks of a group, function) → calls to make at every place: messages, right
+or wrong, for functions that arbitrary bytes test poorly.
+"""
 
 
 def suites(callee: Callee, wanted: Wanted) -> Iterator[Iterator[Trial]]:
@@ -147,7 +148,7 @@ def suites(callee: Callee, wanted: Wanted) -> Iterator[Iterator[Trial]]:
 
 
 def placed(runner: Runner, callee: Callee) -> dict[str, list[Arguments]]:
-    """Return the calls to put at every place, of functions that have such."""
+    """Return the calls to make at every place, for functions that have such calls."""
     own = {
         name: make(callee.key_bytes, callee.blocks, name)
         for name, make in PLACED.items()
@@ -159,7 +160,7 @@ def placed(runner: Runner, callee: Callee) -> dict[str, list[Arguments]]:
 def validator(
     kernels: Sequence[Built[GcmKernel]],
 ) -> Callable[[Runner, Built[GcmKernel]], Validation]:
-    """Return what validates one kernel of a run; vectors are shared by the run."""
+    """Return the function that validates one kernel of a run; the run shares vectors."""
     bounds: dict[int, int] = {}
     for built in kernels:
         size, bound = built.kernel.key_bytes, tail_bound(built.kernel.blocks)
@@ -171,7 +172,7 @@ def validator(
 
 
 def validate_one(runner: Runner, built: Built[GcmKernel], bound: int) -> Validation:
-    """Validate one kernel; a function that nothing is known of is a failure."""
+    """Validate one kernel; a function without trials is a failure."""
     start = time.perf_counter()
     failures = [f"nothing validates {name}" for name in built.exported if name not in SUITES]
     wanted, cases = wanted_of(built.kernel, bound, runner.sample), 0

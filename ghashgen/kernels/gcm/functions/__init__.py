@@ -1,4 +1,4 @@
-"""The exported functions as values, one a module, each as FUNCTION (`kernels.core.Function`).
+"""The exported functions as values, one in each module, named FUNCTION (`kernels.core.Function`).
 
-What they share stands in `kernels.gcm.parts`.
+Shared code is in `kernels.gcm.parts`.
 """

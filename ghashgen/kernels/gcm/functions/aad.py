@@ -16,4 +16,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.streams,
     returns=STATUS,
 )
-"""The function."""

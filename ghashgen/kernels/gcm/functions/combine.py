@@ -1,4 +1,6 @@
-"""NAME_combine(x, y, p): x = x·p + y, as of the GHASH part (`kernels.hash.functions.combine`)."""
+"""NAME_combine(x, y, p): x = x·p + y, the GHASH part's function
+(`kernels.hash.functions.combine`).
+"""
 
 from ghashgen.ir.builder import Builder
 from ghashgen.kernels.core import Function
@@ -20,4 +22,3 @@ FUNCTION = Function(
     statement="combine",
     exported=lambda kernel: kernel.segments,
 )
-"""The function."""

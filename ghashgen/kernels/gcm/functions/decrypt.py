@@ -34,4 +34,3 @@ FUNCTION = Function(
     build=build,
     statement="decrypt",
 )
-"""The function."""

@@ -25,4 +25,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.streams,
     returns=STATUS,
 )
-"""The function."""

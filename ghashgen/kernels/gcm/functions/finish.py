@@ -29,4 +29,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.streams,
     returns=STATUS,
 )
-"""The function."""

@@ -1,7 +1,8 @@
 """NAME_hash(ctx, x, in, len): X = GHASH continued over len bytes, zero-padded at the end.
 
-What a message whose text is taken in segments needs beside the text: its AAD, its block of lengths,
-an IV that is hashed. It is the update of the GHASH part, whose table begins the context."""
+A message whose text is processed in segments needs this for its AAD, its length block and a hashed
+IV. It is the GHASH part's update; the GHASH table begins the context.
+"""
 
 from ghashgen.ir.builder import Builder
 from ghashgen.kernels.core import Function
@@ -25,4 +26,3 @@ FUNCTION = Function(
     statement="update",
     exported=lambda kernel: kernel.segments,
 )
-"""The function."""

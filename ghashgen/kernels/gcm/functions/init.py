@@ -1,9 +1,9 @@
 """NAME_init(ctx, key): the round keys (FIPS 197, section 5.2), H = E_K(0), and the table of H.
 
-SubWord is the last round of AES on a register that holds one word four times: its columns are
-alike, so that ShiftRows moves nothing, and the addition of its round key adds Rcon. RotWord is part
-of the shuffle that spreads the word. The words of a step are prefix sums of those of the step
-before, each plus that word: two shifted additions make them.
+SubWord is AES's last round on a register that holds one word four times. Its columns are alike, so
+ShiftRows moves nothing, and adding its round key adds Rcon. RotWord is part of the shuffle that
+spreads the word. The words of a step are prefix sums of the previous step's words, each plus that
+word; two shifted additions compute them.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,9 @@ AFTER_OVERFLOW = 0x1B * WORDS
 
 
 def _spread(word: int, rotate: bool) -> int:
-    """Return the byte permutation that puts a word in all four, its bytes rotated or not."""
+    """Return the byte permutation that copies a word to all four places, with its bytes rotated or
+    not.
+    """
     order = (1, 2, 3, 0) if rotate else (0, 1, 2, 3)
     return int.from_bytes(bytes(4 * word + i for i in order) * 4, "little")
 
@@ -80,7 +82,9 @@ def _keys_128(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
 
 
 def _keys_192(b: Builder, schedule: _Schedule, key: VReg) -> Iterator[VReg]:
-    """A step makes six words: four in A, two in the low half of B; two steps, three round keys."""
+    """A step makes six words: four in A, two in the low half of B. Two steps make three round
+    keys.
+    """
     A = b.load(Mem(base=key), "k_0")
     B = b.shr_bytes(b.load(Mem(base=key, disp=8), "words 2 … 5"), 8, "words 4 and 5")
     yield A
@@ -111,7 +115,7 @@ _EXPANSIONS: dict[int, Callable[[Builder, _Schedule, VReg], Iterator[VReg]]] = {
     192: _keys_192,
     256: _keys_256,
 }
-"""The round keys one after another, by the bits of the key."""
+"""By key size in bits: yields the round keys one after another."""
 
 
 def build(b: Builder, kernel: GcmKernel) -> None:
@@ -141,4 +145,3 @@ FUNCTION = Function(
     build=build,
     statement="init",
 )
-"""The function."""

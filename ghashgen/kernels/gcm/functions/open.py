@@ -1,8 +1,8 @@
 """NAME_open(ctx, iv, iv_len, aad, aad_len, in, len, out, tag, tag_len): a message decrypted.
 
-The text is decrypted while it is hashed, before its tag is known to be right. If it is not, all of
-`out` is overwritten by zeros. Which bits of the tag differ decides nothing, that some do is the
-result.
+The text is decrypted while it is hashed, before its tag is verified. If the tag does not match, all
+of `out` is overwritten with zeros. Time depends on whether the tags match, not on which bits
+differ.
 """
 
 from ghashgen.ir.builder import Builder
@@ -51,7 +51,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
 
 
 def _straight(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
-    """Record the text and return the right tag, on a straight path where the text is short."""
+    """Record the text and return the right tag, on a straight path if the text is short."""
     wanted = b.register("the tag")
 
     def short(tag: VReg) -> None:
@@ -89,4 +89,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.messages,
     returns=STATUS,
 )
-"""The function."""

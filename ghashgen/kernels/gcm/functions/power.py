@@ -1,4 +1,4 @@
-"""NAME_power(ctx, y, m): y = H^m, as of the GHASH part (`kernels.hash.functions.power`)."""
+"""NAME_power(ctx, y, m): y = H^m, the GHASH part's function (`kernels.hash.functions.power`)."""
 
 from ghashgen.ir.builder import Builder
 from ghashgen.kernels.core import Function
@@ -21,4 +21,3 @@ FUNCTION = Function(
     statement="power",
     exported=lambda kernel: kernel.segments,
 )
-"""The function."""

@@ -58,4 +58,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.messages,
     returns=STATUS,
 )
-"""The function."""

@@ -1,4 +1,4 @@
-"""NAME_start(ctx, state, iv, iv_len): a message that comes in pieces begins."""
+"""NAME_start(ctx, state, iv, iv_len): begins a message in pieces."""
 
 from ghashgen.ir.builder import Builder
 from ghashgen.kernels.core import Function
@@ -44,4 +44,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.streams,
     returns=STATUS,
 )
-"""The function."""

@@ -1,6 +1,7 @@
-"""NAME_verify(ctx, state, tag, tag_len): whether a message has a given tag; its state is erased.
+"""NAME_verify(ctx, state, tag, tag_len): compares a message's tag with a given one; erases the
+state.
 
-Which bits of the tag differ decides nothing, that some do is the result.
+Time depends on whether the tags match, not on which bits differ.
 """
 
 from ghashgen.ir.builder import Builder
@@ -51,4 +52,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.streams,
     returns=STATUS,
 )
-"""The function."""

@@ -1,19 +1,22 @@
 """NAME_column(table, x, in, len): X = GHASH continued over a column of a message in rows.
 
-The interleaved split of a message between threads (papers/kryptus-parallel-ghash-contiguous,
-section 2; D. A. McGrew and J. Viega, The Galois/Counter Mode of Operation, 2005): its blocks stand
-in rows of n = `columns` blocks, len bytes are a number of whole rows, and of each the function
-takes the first block, so column t of a message begins at in + 16·t. A step down a column is n
-blocks of the message, so the table is that of G = H^n, which `power` gives and `init` fills:
+This is the interleaved split of a message between threads
+(papers/kryptus-parallel-ghash-contiguous,
+section 2; D. A. McGrew and J. Viega, The Galois/Counter Mode of Operation, 2005). The blocks are
+arranged in rows of n = `columns` blocks, and len is a whole number of rows. The function takes the
+first block of each row, so column t of a message begins at in + 16·t. A step down a column is n
+blocks of the message, so the table is that of G = H^n, which `power` computes and `init` expands:
 
     X = X·G^m + C_1·G^m + C_(1+n)·G^(m-1) + … + C_(1+(m-1)·n)·G        (m rows)
 
-The blocks between are not read. Row m + 1 puts columns together: with Y_t the hash of column t, the
-caller's state in the first and 0 in the others, the hash of the m + 1 rows is that of one row,
-Y_1 + C_1, …, Y_n + C_n, from state 0 by H, for step t of it lies n - t + 1 blocks before its end.
+The other blocks are not read. One more row joins the columns. Let Y_t be the hash of column t,
+from the caller's state for the first column and from 0 for the others. The hash of the m + 1 rows
+is the hash of the one row Y_1 + C_1, …, Y_n + C_n from state 0 by H, because step t of it is
+n - t + 1 blocks before the end.
 
-Whole groups of rows are aggregated like those of `update`; a wide register is put together of L
-blocks, one a load. What is left is one more group, a row a turn, in registers of one lane.
+Whole groups of rows are aggregated as in `update`. A wide register is assembled from L blocks, each
+loaded separately. The remaining rows form one more group, one row in each turn, in one-lane
+registers.
 """
 
 from functools import partial
@@ -37,7 +40,7 @@ from ghashgen.kernels.hash.parts.interface import (
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE, TABLE
 
 ROW = "row"
-"""Label of the loop over the rows that fill no group."""
+"""Label of the loop over the rows that do not fill a group."""
 
 
 def build(b: Builder, kernel: Kernel) -> None:
@@ -80,7 +83,7 @@ def _rest(b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, length
     whole = b.gpr("gpr_and", blocks, -BLOCK_BYTES)
     top = b.gpr("gpr_address", Mem(base=table, disp=ENTRY_BYTES * kernel.layout.top))
     key_at = b.gpr("gpr_minus", top, whole, note="G^m")
-    # R_m is read while key_at still stands at G^m.
+    # R_m is read while key_at still points at G^m.
     terms = key_sum(kernel, key_at, kernel.layout.top)
     R = None if terms is None else b.load(terms, "R_m: the key terms of G^m … G")
     names = kernel.multiplier.accumulators
@@ -116,4 +119,3 @@ FUNCTION = Function(
     exported=lambda kernel: kernel.columns > 1,
     length_multiple=lambda kernel: BLOCK_BYTES * kernel.columns,
 )
-"""The function."""

@@ -1,8 +1,8 @@
-"""NAME_combine(x, y, p): x = x·p + y, which folds the hash y of a segment into x.
+"""NAME_combine(x, y, p): x = x·p + y, which appends a segment's hash y to x.
 
-What p = H^m and y are for says `kernels.hash.functions.power`. p has the form of the hash subkey h:
-combine makes a key operand of it as init does of h. For GHASH that is the form of the state too.
-For POLYVAL, where dot(a, b) is a·b·x^-128, h is twisted already.
+`kernels.hash.functions.power` explains p = H^m and y. p has the form of the hash subkey h; combine
+makes a key operand from it as init does from h. For GHASH that is also the form of the state. For
+POLYVAL, where dot(a, b) is a·b·x^-128, h is twisted already.
 """
 
 from ghashgen.ir.builder import Builder
@@ -40,4 +40,3 @@ FUNCTION = Function(
     statement="combine",
     exported=lambda kernel: kernel.segments,
 )
-"""The function."""

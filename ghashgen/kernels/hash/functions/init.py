@@ -1,11 +1,11 @@
-"""NAME_init(table, h): the table of the powers of H, by the kernel's own multiply.
+"""NAME_init(table, h): the table of the powers of H, computed with the kernel's own multiply.
 
-B_(i+j) = B_i·B_j, see `kernels.hash.parts.keys`.
+B_(i+j) = B_i·B_j; see `kernels.hash.parts.keys`.
 
-With L lanes a register holds L powers, V_1 = (B_L, …, B_1), V_2 = (B_2L, …), and so on; times B_kL
-in every lane moves it k registers on. Registers grow in strides of s = min(all of them, 4): V_1 …
-V_s by doubling, then s independent products by B_sL a round, so the chain of dependent
-multiplications has about log2(L) + log2(s) + n/(s·L) links instead of n.
+With L lanes a register holds L powers: V_1 = (B_L, …, B_1), V_2 = (B_2L, …), and so on. Multiplying
+every lane by B_kL moves a register k places on. Registers are computed in strides of s = min(all of
+them, 4): V_1 … V_s by doubling, then s independent products by B_sL in each round. So the chain of
+dependent multiplications has about log2(L) + log2(s) + n/(s·L) links instead of n.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from ghashgen.kernels.hash.parts.keys import Key, key_of, key_operand, times
 from ghashgen.kernels.hash.parts.params import NEW_TABLE, ONE_BLOCK
 
 STRIDE = 4
-"""Registers computed side by side: enough to cover the latency of a multiplication."""
+"""Registers computed in parallel: enough to hide the latency of a multiplication."""
 
 
 class _Table:
-    """Writes registers of powers to the table, R being a running sum."""
+    """Writes registers of powers to the table; R is a running sum."""
 
     def __init__(self, b: Builder, kernel: Kernel) -> None:
         self.b, self.kernel = b, kernel
@@ -41,7 +41,7 @@ class _Table:
             b.store(Mem(base=base, disp=layout.offset("R", power) - moved), R, "R")
 
     def store_loop(self, base: VReg, moved: int, power: int, key: Key) -> None:
-        """Store the entries of H^power in every lane, where lanes are added up at the end."""
+        """Store the entries of H^power in every lane, for kernels that add lanes up at the end."""
         b, kernel = self.b, self.kernel
         at = ENTRY_BYTES * (kernel.blocks - power) - moved
         for name, value in zip(kernel.multiplier.entries, key.entries, strict=True):
@@ -53,13 +53,13 @@ class _Table:
                 b.assign(self.loop_total, b.xor(self.loop_total, key.term, "R of the loop"))
 
     def finish(self, table: VReg) -> None:
-        """Store what only the whole table decides."""
+        """Store what depends on the whole table."""
         if self.kernel.fold == "end" and self.loop_total is not None:
             at = self.kernel.layout.arrays["R" + LOOP]
             self.b.store(Mem(base=table, disp=at), self.loop_total, "R of the loop")
 
     def _sum(self, terms: VReg) -> VReg:
-        """Return R for every lane: the terms of it and of all lower powers."""
+        """Return R for every lane: its terms and those of all lower powers."""
         b, lanes = self.b, self.kernel.lane_count
         step = 1
         while step < lanes:
@@ -83,7 +83,7 @@ def build(b: Builder, kernel: Kernel) -> None:
 
 
 def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
-    """Record the table of H, which is in register form."""
+    """Record the table of H, given in register form."""
     lanes, layout = kernel.lane_count, kernel.layout
     count = layout.top // lanes
     s = min(count, STRIDE)
@@ -113,7 +113,7 @@ def fill(b: Builder, kernel: Kernel, table: VReg, H: VReg) -> None:
         writer.finish(table)
         return
     step = spread(s)
-    # Of their own: the key stays what it is while its stream moves on.
+    # Copies: the key must not change while its stream moves on.
     streams = [b.variable(V[i], "stream") for i in range(1, s + 1)]
     if rounds:
         at = b.gpr("gpr_copy", table)
@@ -141,9 +141,9 @@ def _round(
     streams: Sequence[VReg],
     key: Key,
 ) -> None:
-    """Multiply every stream by the key; they then are registers done + 1, done + 2, …
+    """Multiply every stream by the key; they become registers done + 1, done + 2, …
 
-    In a loop `place` moves by what a round adds, so that `done` is that of the first round.
+    In a loop `place` advances with every round, so `done` is that of the first round.
     """
     for j, stream in enumerate(streams):
         b.about(f"V_(i+{j + 1}) = V_(i+{j + 1}-s)·B_sL")
@@ -173,7 +173,7 @@ def _first_register(b: Builder, kernel: Kernel, B1: Value) -> VReg:
 
 
 def pad(b: Builder, kernel: Kernel, table: VReg) -> None:
-    """Record zeros after H^1 in each array, where the tail's masked registers may look."""
+    """Record zeros after H^1 in each array, which the tail's masked registers may read."""
     if kernel.instruction_set.masked:
         zeros = b.zero("zeros", "keys past H^1", lanes=kernel.lane_count)
         for name in kernel.multiplier.entries:
@@ -188,4 +188,3 @@ FUNCTION = Function(
     build=build,
     statement="init",
 )
-"""The function."""

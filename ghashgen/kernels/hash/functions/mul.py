@@ -25,4 +25,3 @@ FUNCTION = Function(
     build=build,
     statement="mul",
 )
-"""The function."""

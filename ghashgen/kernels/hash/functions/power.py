@@ -1,18 +1,18 @@
 """NAME_power(table, y, m): y = H^m.
 
-What a message hashed in contiguous segments needs (papers/kryptus-parallel-ghash-contiguous,
-section 3; `algebra.schemes.segments`). With y the hash of a segment of m blocks from state 0 and x
-the hash of all that stands before it,
+A message hashed in contiguous segments needs it (papers/kryptus-parallel-ghash-contiguous, section
+3; `algebra.schemes.segments`). Let y be the hash of a segment of m blocks from state 0, and x the
+hash of everything before it. Then
 
     GHASH(x, segment) = x·H^m + y
 
-so segments are folded in from left to right, and segments of one length share one power.
+So segments are appended from left to right, and segments of one length share one power.
 
-y has the form of the hash subkey h, in which power(1) is h itself. For POLYVAL, where dot(a, b) is
+y has the form of the hash subkey h: power(1) is h itself. For POLYVAL, where dot(a, b) is
 a·b·x^-128, H^m is the m-fold dot product and H^0 is x^128.
 
-power squares and multiplies from the lowest bit of m up, P being H^(2^i), so that the squaring of a
-turn does not wait for its multiplication. Turns and branches depend on m alone.
+power squares and multiplies from the lowest bit of m up, with P = H^(2^i), so that a turn's
+squaring does not wait for its multiplication. Turns and branches depend only on m.
 """
 
 from ghashgen.algebra.field.bitorder import register_from_element, twist
@@ -77,4 +77,3 @@ FUNCTION = Function(
     statement="power",
     exported=lambda kernel: kernel.segments,
 )
-"""The function."""

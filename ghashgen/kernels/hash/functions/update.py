@@ -1,8 +1,8 @@
 """NAME_update(table, x, in, len): X = GHASH continued over len bytes, zero-padded at the end.
 
-A single block, as the one of lengths that ends every message of GCM, goes a short way of its own:
-no loop, no address to compute. Where byte masks make a partial block as cheap, it goes there too.
-All else: `kernels.hash.parts.absorb`.
+A single block, such as the length block that ends every GCM message, has its own short path without
+a loop or computed addresses. If byte masks make a partial block as cheap, it takes this path too.
+Everything else is in `kernels.hash.parts.absorb`.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def _finish_single(b: Builder, kernel: Kernel, state: VReg, block: VReg) -> None
 
 
 def _single_block(b: Builder, kernel: Kernel, state: VReg) -> None:
-    """16 bytes, no more and no fewer."""
+    """Exactly 16 bytes."""
     _, _, source, length = b.params
     b.branch("not_equal", length, BLOCK_BYTES, "more")
     _finish_single(b, kernel, state, b.load(Mem(base=source), "C, bytes as in memory"))
@@ -57,7 +57,7 @@ _SINGLE: dict[bool, Callable[[Builder, Kernel, VReg], None]] = {
     False: _single_block,
     True: _single_masked,
 }
-"""How a single block is taken, by whether the ISA has byte masks."""
+"""The single-block path, by whether the ISA has byte masks."""
 
 
 FUNCTION = Function(
@@ -70,4 +70,3 @@ FUNCTION = Function(
     build=build,
     statement="update",
 )
-"""The function."""
