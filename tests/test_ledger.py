@@ -135,7 +135,7 @@ def test_a_kernel_that_is_listed_and_not_proved_is_refused(
     line = f"ghash_avx_k_clmul1_x3: {LISTED}"
     project.list.write_text(f"{project.list.read_text()}{line}  # gone\n")
     why, lines = project.refused(*way)
-    assert "were proved of ghash_avx_k_clmul1_x3;" in why
+    assert "were proved for ghash_avx_k_clmul1_x3;" in why
     assert lines.splitlines()[-2:] == [f"listed and not proved: {line}", f"  - {line}  # gone"]
 
 
@@ -229,9 +229,9 @@ def test_a_choice_of_kernels_speaks_of_those_alone(project: Project) -> None:
     assert project.run("--name", WIPES).exit_code == 0
     assert project.run("--name", WIPES, "--abi", "win64").exit_code == 0
     why, _ = project.refused("--name", WIPES, "--name", FIRST)
-    assert "were proved of ghash_avx_k_clmul1_x1;" in why
+    assert "were proved for ghash_avx_k_clmul1_x1;" in why
     why, _ = project.refused()
-    assert "were proved of 2 kernels, first " in why
+    assert "were proved for 2 kernels, first " in why
     # What is recorded is the business of a run of everything.
     project.list.write_text(text)
     project.record.write_text("{}")

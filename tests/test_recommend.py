@@ -396,7 +396,7 @@ def test_neither_compiler_nor_assembler_is_asked_for(monkeypatch: pytest.MonkeyP
 def test_an_empty_folder_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(verb, "CATALOGUE", str(tmp_path))
     result = CliRunner().invoke(COMMAND, ["--cpu", "avx,pclmulqdq"])
-    assert "lists no kernel of op ghash" in str(result.exception)
+    assert "lists no kernel for op ghash" in str(result.exception)
 
 
 def test_records_of_two_cpus_are_kept_apart() -> None:

@@ -208,7 +208,7 @@ def test_a_batch_of_aes_gcm_is_measured(as_cpu: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--name", "*_avx_*_x8"], "these are of gcm and hash"),
+        (["--name", "*_avx_*_x8"], "you chose gcm and hash"),
         (["--family", "gcm", "--use", "lasting"], "no use that tune decides of family gcm"),
         (["--isa", "avx", "--use", "bulk"], "no use that tune decides of family hash"),
         (["--family", "gcm", "--op", "ghash"], "kernels of family gcm have no axis 'op'"),

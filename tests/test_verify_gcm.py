@@ -133,7 +133,7 @@ def test_round_keys_and_key_sizes_that_there_are_not_are_refused() -> None:
     with pytest.raises(GhashgenError, match="init has exactly table, key"):
         GcmFunction("init", "gcm_init", ("table", "subkey"))
     for text in ("key01", "key", "key-1", "Key1"):
-        with pytest.raises(GhashgenError, match="is not a table cell"):
+        with pytest.raises(GhashgenError, match="no table cell"):
             parse_cell(text)
 
 
@@ -150,7 +150,7 @@ def test_a_statement_from_a_file(tmp_path: Path) -> None:
             'family = "gmc"',
             "the prover does not know family 'gmc'; it knows gcm, hash",
         ),
-        ('family = "gcm"\n', "", "unknown key 'key_bits'|'key0' is not a table cell"),
+        ('family = "gcm"\n', "", "unknown key 'key_bits'|'key0' no table cell"),
         ("key_bits = 128", "", "lacks 'key_bits'"),
         ("key_bits = 128", "key_bits = 256", "a key of 256 bits has 0 to 14"),
         ('"reflected"', '"sideways"', "order: 'sideways' is not one of"),
