@@ -87,7 +87,7 @@ void gcm128_avx2_winograd_clmul1_x16_wipe_decrypt(const void *ctx, uint8_t count
 int gcm128_avx2_winograd_clmul1_x16_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_k_clmul1_x32_short: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm128_avx512_k_clmul1_x32_short: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1456
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
 #define GCM128_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
@@ -97,7 +97,7 @@ void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[1
 int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_winograd_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm128_avx512_winograd_clmul1_x32: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 2032
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
@@ -107,7 +107,7 @@ void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 int gcm128_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_winograd_clmul1_x32_streams: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm128_avx512_winograd_clmul1_x32_streams: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BYTES 2032
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_ALIGN 1
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BEST_ALIGN 64
@@ -123,7 +123,7 @@ int gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint
 int gcm128_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_winograd_clmul1_x32_wipe: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm128_avx512_winograd_clmul1_x32_wipe: AES-128-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BYTES 2032
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_ALIGN 1
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X32_WIPE_CTX_BEST_ALIGN 64
@@ -133,7 +133,7 @@ void gcm128_avx512_winograd_clmul1_x32_wipe_decrypt(const void *ctx, uint8_t cou
 int gcm128_avx512_winograd_clmul1_x32_wipe_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx512_winograd_clmul1_x32_wipe_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm128_avx512_winograd_clmul1_x48: AES-128-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm128_avx512_winograd_clmul1_x48: AES-128-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_BYTES 2800
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_ALIGN 1
 #define GCM128_AVX512_WINOGRAD_CLMUL1_X48_CTX_BEST_ALIGN 64
@@ -275,7 +275,7 @@ void gcm192_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 int gcm192_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm192_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm192_avx512_winograd_clmul1_x32: AES-192-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm192_avx512_winograd_clmul1_x32: AES-192-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 2064
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
 #define GCM192_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
@@ -325,7 +325,7 @@ void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16
 int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx512_k_clmul1_x32_short: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm256_avx512_k_clmul1_x32_short: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BYTES 1520
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_ALIGN 1
 #define GCM256_AVX512_K_CLMUL1_X32_SHORT_CTX_BEST_ALIGN 64
@@ -335,7 +335,7 @@ void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[1
 int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx512_winograd_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm256_avx512_winograd_clmul1_x32: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BYTES 2096
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_ALIGN 1
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_CTX_BEST_ALIGN 64
@@ -345,7 +345,7 @@ void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[
 int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx512_winograd_clmul1_x32_streams: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm256_avx512_winograd_clmul1_x32_streams: AES-256-GCM (SP 800-38D), 32 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BYTES 2096
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_ALIGN 1
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS_CTX_BEST_ALIGN 64
@@ -361,7 +361,7 @@ int gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint
 int gcm256_avx512_winograd_clmul1_x32_streams_finish(const void *ctx, uint8_t state[96], uint8_t tag[16]);
 int gcm256_avx512_winograd_clmul1_x32_streams_verify(const void *ctx, uint8_t state[96], const uint8_t *tag, size_t tag_len);
 
-/* gcm256_avx512_winograd_clmul1_x48: AES-256-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq */
+/* gcm256_avx512_winograd_clmul1_x48: AES-256-GCM (SP 800-38D), 48 blocks per group; abi sysv; cpu aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq */
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_BYTES 2864
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_ALIGN 1
 #define GCM256_AVX512_WINOGRAD_CLMUL1_X48_CTX_BEST_ALIGN 64
@@ -943,7 +943,7 @@ void ghash_avx2_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[16]
 void ghash_avx2_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -951,7 +951,7 @@ void ghash_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 64
@@ -959,7 +959,7 @@ void ghash_avx512_k_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -967,7 +967,7 @@ void ghash_avx512_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -975,7 +975,7 @@ void ghash_avx512_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[1
 void ghash_avx512_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_BYTES 640
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 64
@@ -983,7 +983,7 @@ void ghash_avx512_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X32_TABLE_BEST_ALIGN 64
@@ -991,7 +991,7 @@ void ghash_avx512_k_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_BYTES 1152
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -999,7 +999,7 @@ void ghash_avx512_k_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_BYTES 256
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X4_TABLE_BEST_ALIGN 64
@@ -1007,7 +1007,7 @@ void ghash_avx512_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_BYTES 1664
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_TABLE_BEST_ALIGN 64
@@ -1015,7 +1015,7 @@ void ghash_avx512_k_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_BYTES 3200
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 64
@@ -1023,7 +1023,7 @@ void ghash_avx512_k_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -1031,7 +1031,7 @@ void ghash_avx512_k_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3200
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -1039,7 +1039,7 @@ void ghash_avx512_k_clmul1_x48_natural_lanes_init(void *table, const uint8_t h[1
 void ghash_avx512_k_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -1047,7 +1047,7 @@ void ghash_avx512_k_clmul1_x4_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_BYTES 384
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -1055,7 +1055,7 @@ void ghash_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_BYTES 384
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_K_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -1063,7 +1063,7 @@ void ghash_avx512_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_BYTES 640
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_TABLE_BEST_ALIGN 64
@@ -1071,7 +1071,7 @@ void ghash_avx512_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BYTES 640
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -1079,7 +1079,7 @@ void ghash_avx512_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t h
 void ghash_avx512_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_BYTES 1152
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_TABLE_BEST_ALIGN 64
@@ -1087,7 +1087,7 @@ void ghash_avx512_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BYTES 1152
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -1095,7 +1095,7 @@ void ghash_avx512_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t h
 void ghash_avx512_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_BYTES 256
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_TABLE_BEST_ALIGN 64
@@ -1103,7 +1103,7 @@ void ghash_avx512_karatsuba_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_BYTES 1664
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_TABLE_BEST_ALIGN 64
@@ -1111,7 +1111,7 @@ void ghash_avx512_karatsuba_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -1119,7 +1119,7 @@ void ghash_avx512_karatsuba_clmul2_x48_natural_init(void *table, const uint8_t h
 void ghash_avx512_karatsuba_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_BYTES 256
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -1127,7 +1127,7 @@ void ghash_avx512_karatsuba_clmul2_x4_natural_init(void *table, const uint8_t h[
 void ghash_avx512_karatsuba_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_BYTES 384
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_TABLE_BEST_ALIGN 64
@@ -1135,7 +1135,7 @@ void ghash_avx512_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BYTES 384
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -1143,7 +1143,7 @@ void ghash_avx512_karatsuba_clmul2_x8_natural_init(void *table, const uint8_t h[
 void ghash_avx512_karatsuba_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_karatsuba_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 320
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_TABLE_BEST_ALIGN 64
@@ -1151,7 +1151,7 @@ void ghash_avx512_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -1159,7 +1159,7 @@ void ghash_avx512_schoolbook_clmul2_x16_natural_init(void *table, const uint8_t 
 void ghash_avx512_schoolbook_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_BYTES 576
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_TABLE_BEST_ALIGN 64
@@ -1167,7 +1167,7 @@ void ghash_avx512_schoolbook_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -1175,7 +1175,7 @@ void ghash_avx512_schoolbook_clmul2_x32_natural_init(void *table, const uint8_t 
 void ghash_avx512_schoolbook_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_BYTES 128
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_TABLE_BEST_ALIGN 64
@@ -1183,7 +1183,7 @@ void ghash_avx512_schoolbook_clmul2_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_BYTES 832
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_TABLE_BEST_ALIGN 64
@@ -1191,7 +1191,7 @@ void ghash_avx512_schoolbook_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BYTES 832
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -1199,7 +1199,7 @@ void ghash_avx512_schoolbook_clmul2_x48_natural_init(void *table, const uint8_t 
 void ghash_avx512_schoolbook_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -1207,7 +1207,7 @@ void ghash_avx512_schoolbook_clmul2_x4_natural_init(void *table, const uint8_t h
 void ghash_avx512_schoolbook_clmul2_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 192
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_TABLE_BEST_ALIGN 64
@@ -1215,7 +1215,7 @@ void ghash_avx512_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BYTES 192
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -1223,7 +1223,7 @@ void ghash_avx512_schoolbook_clmul2_x8_natural_init(void *table, const uint8_t h
 void ghash_avx512_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -1231,7 +1231,7 @@ void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 64
@@ -1239,7 +1239,7 @@ void ghash_avx512_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16
 void ghash_avx512_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BEST_ALIGN 64
@@ -1247,7 +1247,7 @@ void ghash_avx512_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8_t
 void ghash_avx512_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 64
@@ -1255,7 +1255,7 @@ void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16
 void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BEST_ALIGN 64
@@ -1263,7 +1263,7 @@ void ghash_avx512_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint8_
 void ghash_avx512_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 64
@@ -1271,7 +1271,7 @@ void ghash_avx512_winograd_clmul1_x16_natural_init(void *table, const uint8_t h[
 void ghash_avx512_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1472
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -1279,7 +1279,7 @@ void ghash_avx512_winograd_clmul1_x16_natural_lanes_init(void *table, const uint
 void ghash_avx512_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 64
@@ -1287,7 +1287,7 @@ void ghash_avx512_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[16]
 void ghash_avx512_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BEST_ALIGN 64
@@ -1297,7 +1297,7 @@ void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t
 void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BEST_ALIGN 64
@@ -1307,7 +1307,7 @@ void ghash_avx512_winograd_clmul1_x16_segments_wipe_update(const void *table, ui
 void ghash_avx512_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512_winograd_clmul1_x16_spr: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_spr: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_SPR_TABLE_BEST_ALIGN 64
@@ -1315,7 +1315,7 @@ void ghash_avx512_winograd_clmul1_x16_spr_init(void *table, const uint8_t h[16])
 void ghash_avx512_winograd_clmul1_x16_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 896
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BEST_ALIGN 64
@@ -1323,7 +1323,7 @@ void ghash_avx512_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[16]
 void ghash_avx512_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_BYTES 1664
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_TABLE_BEST_ALIGN 64
@@ -1331,7 +1331,7 @@ void ghash_avx512_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BYTES 1664
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 64
@@ -1339,7 +1339,7 @@ void ghash_avx512_winograd_clmul1_x32_natural_init(void *table, const uint8_t h[
 void ghash_avx512_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x4: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_BYTES 320
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_TABLE_BEST_ALIGN 64
@@ -1347,7 +1347,7 @@ void ghash_avx512_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_TABLE_BEST_ALIGN 64
@@ -1355,7 +1355,7 @@ void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_icx: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_icx: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ICX_TABLE_BEST_ALIGN 64
@@ -1363,7 +1363,7 @@ void ghash_avx512_winograd_clmul1_x48_icx_init(void *table, const uint8_t h[16])
 void ghash_avx512_winograd_clmul1_x48_icx_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_icx_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 64
@@ -1371,7 +1371,7 @@ void ghash_avx512_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[16
 void ghash_avx512_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_lanes_spr: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_lanes_spr: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_LANES_SPR_TABLE_BEST_ALIGN 64
@@ -1379,7 +1379,7 @@ void ghash_avx512_winograd_clmul1_x48_lanes_spr_init(void *table, const uint8_t 
 void ghash_avx512_winograd_clmul1_x48_lanes_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_lanes_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 64
@@ -1387,7 +1387,7 @@ void ghash_avx512_winograd_clmul1_x48_natural_init(void *table, const uint8_t h[
 void ghash_avx512_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BEST_ALIGN 64
@@ -1395,7 +1395,7 @@ void ghash_avx512_winograd_clmul1_x48_natural_ahead_init(void *table, const uint
 void ghash_avx512_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 4032
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 64
@@ -1403,7 +1403,7 @@ void ghash_avx512_winograd_clmul1_x48_natural_lanes_init(void *table, const uint
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_spr: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_spr: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR_TABLE_BEST_ALIGN 64
@@ -1411,7 +1411,7 @@ void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16])
 void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x48_zen4: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x48_zen4: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BYTES 2432
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X48_ZEN4_TABLE_BEST_ALIGN 64
@@ -1419,7 +1419,7 @@ void ghash_avx512_winograd_clmul1_x48_zen4_init(void *table, const uint8_t h[16]
 void ghash_avx512_winograd_clmul1_x48_zen4_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x4_natural: GHASH (SP 800-38D), 4 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X4_NATURAL_TABLE_BEST_ALIGN 64
@@ -1427,7 +1427,7 @@ void ghash_avx512_winograd_clmul1_x4_natural_init(void *table, const uint8_t h[1
 void ghash_avx512_winograd_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BYTES 512
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -1435,7 +1435,7 @@ void ghash_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BYTES 512
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 64
@@ -1443,7 +1443,7 @@ void ghash_avx512_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[1
 void ghash_avx512_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -1451,7 +1451,7 @@ void ghash_avx512vl_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 32
@@ -1459,7 +1459,7 @@ void ghash_avx512vl_k_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1467,7 +1467,7 @@ void ghash_avx512vl_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1475,7 +1475,7 @@ void ghash_avx512vl_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h
 void ghash_avx512vl_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_BYTES 576
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 32
@@ -1483,7 +1483,7 @@ void ghash_avx512vl_k_clmul1_x16_regs_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_BYTES 128
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X2_TABLE_BEST_ALIGN 32
@@ -1491,7 +1491,7 @@ void ghash_avx512vl_k_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1499,7 +1499,7 @@ void ghash_avx512vl_k_clmul1_x2_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X32_TABLE_BEST_ALIGN 32
@@ -1507,7 +1507,7 @@ void ghash_avx512vl_k_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_BYTES 1088
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1515,7 +1515,7 @@ void ghash_avx512vl_k_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_BYTES 1600
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_TABLE_BEST_ALIGN 32
@@ -1523,7 +1523,7 @@ void ghash_avx512vl_k_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_BYTES 3136
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 32
@@ -1531,7 +1531,7 @@ void ghash_avx512vl_k_clmul1_x48_lanes_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1539,7 +1539,7 @@ void ghash_avx512vl_k_clmul1_x48_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3136
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1547,7 +1547,7 @@ void ghash_avx512vl_k_clmul1_x48_natural_lanes_init(void *table, const uint8_t h
 void ghash_avx512vl_k_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_BYTES 320
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -1555,7 +1555,7 @@ void ghash_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_k_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_K_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -1563,7 +1563,7 @@ void ghash_avx512vl_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_BYTES 576
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_TABLE_BEST_ALIGN 32
@@ -1571,7 +1571,7 @@ void ghash_avx512vl_karatsuba_clmul2_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BYTES 576
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1579,7 +1579,7 @@ void ghash_avx512vl_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t
 void ghash_avx512vl_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_BYTES 128
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_TABLE_BEST_ALIGN 32
@@ -1587,7 +1587,7 @@ void ghash_avx512vl_karatsuba_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_BYTES 128
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1595,7 +1595,7 @@ void ghash_avx512vl_karatsuba_clmul2_x2_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_karatsuba_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_BYTES 1088
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_TABLE_BEST_ALIGN 32
@@ -1603,7 +1603,7 @@ void ghash_avx512vl_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BYTES 1088
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1611,7 +1611,7 @@ void ghash_avx512vl_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t
 void ghash_avx512vl_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_BYTES 1600
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_TABLE_BEST_ALIGN 32
@@ -1619,7 +1619,7 @@ void ghash_avx512vl_karatsuba_clmul2_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1627,7 +1627,7 @@ void ghash_avx512vl_karatsuba_clmul2_x48_natural_init(void *table, const uint8_t
 void ghash_avx512vl_karatsuba_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_BYTES 320
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_TABLE_BEST_ALIGN 32
@@ -1635,7 +1635,7 @@ void ghash_avx512vl_karatsuba_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_karatsuba_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BYTES 320
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_KARATSUBA_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -1643,7 +1643,7 @@ void ghash_avx512vl_karatsuba_clmul2_x8_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_karatsuba_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_karatsuba_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_BYTES 288
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_TABLE_BEST_ALIGN 32
@@ -1651,7 +1651,7 @@ void ghash_avx512vl_schoolbook_clmul2_x16_init(void *table, const uint8_t h[16])
 void ghash_avx512vl_schoolbook_clmul2_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BYTES 288
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1659,7 +1659,7 @@ void ghash_avx512vl_schoolbook_clmul2_x16_natural_init(void *table, const uint8_
 void ghash_avx512vl_schoolbook_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_BYTES 64
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_TABLE_BEST_ALIGN 32
@@ -1667,7 +1667,7 @@ void ghash_avx512vl_schoolbook_clmul2_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_BYTES 64
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1675,7 +1675,7 @@ void ghash_avx512vl_schoolbook_clmul2_x2_natural_init(void *table, const uint8_t
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_BYTES 544
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_TABLE_BEST_ALIGN 32
@@ -1683,7 +1683,7 @@ void ghash_avx512vl_schoolbook_clmul2_x32_init(void *table, const uint8_t h[16])
 void ghash_avx512vl_schoolbook_clmul2_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BYTES 544
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1691,7 +1691,7 @@ void ghash_avx512vl_schoolbook_clmul2_x32_natural_init(void *table, const uint8_
 void ghash_avx512vl_schoolbook_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_BYTES 800
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_TABLE_BEST_ALIGN 32
@@ -1699,7 +1699,7 @@ void ghash_avx512vl_schoolbook_clmul2_x48_init(void *table, const uint8_t h[16])
 void ghash_avx512vl_schoolbook_clmul2_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BYTES 800
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1707,7 +1707,7 @@ void ghash_avx512vl_schoolbook_clmul2_x48_natural_init(void *table, const uint8_
 void ghash_avx512vl_schoolbook_clmul2_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_BYTES 160
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_TABLE_BEST_ALIGN 32
@@ -1715,7 +1715,7 @@ void ghash_avx512vl_schoolbook_clmul2_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_schoolbook_clmul2_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BYTES 160
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_SCHOOLBOOK_CLMUL2_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -1723,7 +1723,7 @@ void ghash_avx512vl_schoolbook_clmul2_x8_natural_init(void *table, const uint8_t
 void ghash_avx512vl_schoolbook_clmul2_x8_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_schoolbook_clmul2_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -1731,7 +1731,7 @@ void ghash_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_TABLE_BEST_ALIGN 32
@@ -1739,7 +1739,7 @@ void ghash_avx512vl_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[
 void ghash_avx512vl_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_ahead_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_AHEAD_WIPE_TABLE_BEST_ALIGN 32
@@ -1747,7 +1747,7 @@ void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_init(void *table, const uint8
 void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_ahead_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_TABLE_BEST_ALIGN 32
@@ -1755,7 +1755,7 @@ void ghash_avx512vl_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[
 void ghash_avx512vl_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_lanes_ahead: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_LANES_AHEAD_TABLE_BEST_ALIGN 32
@@ -1763,7 +1763,7 @@ void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_init(void *table, const uint
 void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_lanes_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_natural: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_TABLE_BEST_ALIGN 32
@@ -1771,7 +1771,7 @@ void ghash_avx512vl_winograd_clmul1_x16_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_natural_lanes: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BYTES 1376
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1779,7 +1779,7 @@ void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_init(void *table, const ui
 void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_regs: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_REGS_TABLE_BEST_ALIGN 32
@@ -1787,7 +1787,7 @@ void ghash_avx512vl_winograd_clmul1_x16_regs_init(void *table, const uint8_t h[1
 void ghash_avx512vl_winograd_clmul1_x16_regs_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_segments: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_TABLE_BEST_ALIGN 32
@@ -1797,7 +1797,7 @@ void ghash_avx512vl_winograd_clmul1_x16_segments_update(const void *table, uint8
 void ghash_avx512vl_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512vl_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512vl_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_segments_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_SEGMENTS_WIPE_TABLE_BEST_ALIGN 32
@@ -1807,7 +1807,7 @@ void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_update(const void *table, 
 void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512vl_winograd_clmul1_x16_segments_wipe_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
 
-/* ghash_avx512vl_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x16_wipe: GHASH (SP 800-38D), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BYTES 832
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X16_WIPE_TABLE_BEST_ALIGN 32
@@ -1815,7 +1815,7 @@ void ghash_avx512vl_winograd_clmul1_x16_wipe_init(void *table, const uint8_t h[1
 void ghash_avx512vl_winograd_clmul1_x16_wipe_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x16_wipe_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x2: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_BYTES 160
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_TABLE_BEST_ALIGN 32
@@ -1823,7 +1823,7 @@ void ghash_avx512vl_winograd_clmul1_x2_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x2_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x2_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x2_natural: GHASH (SP 800-38D), 2 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_BYTES 160
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X2_NATURAL_TABLE_BEST_ALIGN 32
@@ -1831,7 +1831,7 @@ void ghash_avx512vl_winograd_clmul1_x2_natural_init(void *table, const uint8_t h
 void ghash_avx512vl_winograd_clmul1_x2_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x2_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x32: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_BYTES 1600
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_TABLE_BEST_ALIGN 32
@@ -1839,7 +1839,7 @@ void ghash_avx512vl_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x32_natural: GHASH (SP 800-38D), 32 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BYTES 1600
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X32_NATURAL_TABLE_BEST_ALIGN 32
@@ -1847,7 +1847,7 @@ void ghash_avx512vl_winograd_clmul1_x32_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_TABLE_BEST_ALIGN 32
@@ -1855,7 +1855,7 @@ void ghash_avx512vl_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_LANES_TABLE_BEST_ALIGN 32
@@ -1863,7 +1863,7 @@ void ghash_avx512vl_winograd_clmul1_x48_lanes_init(void *table, const uint8_t h[
 void ghash_avx512vl_winograd_clmul1_x48_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_TABLE_BEST_ALIGN 32
@@ -1871,7 +1871,7 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_init(void *table, const uint8_t 
 void ghash_avx512vl_winograd_clmul1_x48_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural_ahead: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BYTES 2368
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_AHEAD_TABLE_BEST_ALIGN 32
@@ -1879,7 +1879,7 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_init(void *table, const ui
 void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x48_natural_lanes: GHASH (SP 800-38D), 48 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BYTES 3936
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X48_NATURAL_LANES_TABLE_BEST_ALIGN 32
@@ -1887,7 +1887,7 @@ void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_init(void *table, const ui
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x8: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BYTES 448
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -1895,7 +1895,7 @@ void ghash_avx512vl_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx512vl_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx512vl_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* ghash_avx512vl_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq */
+/* ghash_avx512vl_winograd_clmul1_x8_natural: GHASH (SP 800-38D), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq */
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BYTES 448
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_ALIGN 1
 #define GHASH_AVX512VL_WINOGRAD_CLMUL1_X8_NATURAL_TABLE_BEST_ALIGN 32
@@ -3039,7 +3039,7 @@ void polyval_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_BYTES 640
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512_K_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -3047,7 +3047,7 @@ void polyval_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_BYTES 384
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512_K_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -3055,7 +3055,7 @@ void polyval_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BYTES 896
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 64
@@ -3063,7 +3063,7 @@ void polyval_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BYTES 512
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 64
@@ -3071,7 +3071,7 @@ void polyval_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_k_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_BYTES 576
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_K_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -3079,7 +3079,7 @@ void polyval_avx512vl_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_k_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_BYTES 320
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_K_CLMUL1_X8_TABLE_BEST_ALIGN 32
@@ -3087,7 +3087,7 @@ void polyval_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_winograd_clmul1_x16: POLYVAL (RFC 8452), 16 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BYTES 832
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X16_TABLE_BEST_ALIGN 32
@@ -3095,7 +3095,7 @@ void polyval_avx512vl_winograd_clmul1_x16_init(void *table, const uint8_t h[16])
 void polyval_avx512vl_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512vl_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 
-/* polyval_avx512vl_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq */
+/* polyval_avx512vl_winograd_clmul1_x8: POLYVAL (RFC 8452), 8 blocks per group; abi sysv; cpu avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq */
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BYTES 448
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_ALIGN 1
 #define POLYVAL_AVX512VL_WINOGRAD_CLMUL1_X8_TABLE_BEST_ALIGN 32

@@ -167,9 +167,6 @@ void ghash_avx2_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8
 void ghash_avx2_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx2_k_clmul1_x4_natural_init(void *table, const uint8_t h[16]);
-void ghash_avx2_k_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
-void ghash_avx2_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -196,32 +193,20 @@ void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_
 void ghash_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
-void ghash_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_k_clmul1_x16_natural_init(void *table, const uint8_t h[16]);
-void ghash_avx512_k_clmul1_x16_natural_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_k_clmul1_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
-void ghash_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_karatsuba_clmul2_x32_init(void *table, const uint8_t h[16]);
-void ghash_avx512_karatsuba_clmul2_x32_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_karatsuba_clmul2_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_karatsuba_clmul2_x32_natural_init(void *table, const uint8_t h[16]);
-void ghash_avx512_karatsuba_clmul2_x32_natural_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_karatsuba_clmul2_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
-void ghash_avx512_winograd_clmul1_x32_init(void *table, const uint8_t h[16]);
-void ghash_avx512_winograd_clmul1_x32_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_winograd_clmul1_x32_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_winograd_clmul1_x32_natural_init(void *table, const uint8_t h[16]);
-void ghash_avx512_winograd_clmul1_x32_natural_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_winograd_clmul1_x32_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -307,15 +292,12 @@ void polyval_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], c
 void polyval_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void polyval_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
-void polyval_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
-void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void polyval_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
-void polyval_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
-void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
+void polyval_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void polyval_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -335,7 +317,6 @@ void polyval_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], con
 enum {
     GHASH_AVX2_K_CLMUL1_X2,
     GHASH_AVX2_K_CLMUL1_X4,
-    GHASH_AVX2_K_CLMUL1_X4_NATURAL,
     GHASH_AVX2_K_CLMUL1_X8,
     GHASH_AVX2_K_CLMUL1_X8_NATURAL,
     GHASH_AVX2_KARATSUBA_CLMUL2_X16,
@@ -344,14 +325,10 @@ enum {
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX2_WINOGRAD_CLMUL1_X8,
-    GHASH_AVX512_K_CLMUL1_X16,
-    GHASH_AVX512_K_CLMUL1_X16_NATURAL,
-    GHASH_AVX512_K_CLMUL1_X8,
-    GHASH_AVX512_KARATSUBA_CLMUL2_X32,
-    GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X16,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS,
-    GHASH_AVX512_WINOGRAD_CLMUL1_X32,
-    GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X4,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X48,
     GHASH_AVX_K_CLMUL1_X1,
     GHASH_AVX_K_CLMUL1_X2,
     GHASH_AVX_K_CLMUL1_X4,
@@ -379,9 +356,8 @@ enum {
     POLYVAL_AVX2_K_CLMUL1_X8,
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X16,
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X8,
-    POLYVAL_AVX512_K_CLMUL1_X16,
-    POLYVAL_AVX512_K_CLMUL1_X8,
     POLYVAL_AVX512_WINOGRAD_CLMUL1_X16,
+    POLYVAL_AVX512_WINOGRAD_CLMUL1_X8,
     POLYVAL_AVX_K_CLMUL1_X16,
     POLYVAL_AVX_K_CLMUL1_X8,
     POLYVAL_AVX_WINOGRAD_CLMUL1_X8,
@@ -398,10 +374,6 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_k_clmul1_x4", 128, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_k_clmul1_x4_init, ghash_avx2_k_clmul1_x4_mul, ghash_avx2_k_clmul1_x4_update, NULL, NULL, NULL},
-    [GHASH_AVX2_K_CLMUL1_X4_NATURAL] =
-        {"ghash_avx2_k_clmul1_x4_natural", 128, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx2_k_clmul1_x4_natural_init, ghash_avx2_k_clmul1_x4_natural_mul, ghash_avx2_k_clmul1_x4_natural_update, NULL, NULL, NULL},
     [GHASH_AVX2_K_CLMUL1_X8] =
         {"ghash_avx2_k_clmul1_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -434,46 +406,26 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_winograd_clmul1_x8_init, ghash_avx2_winograd_clmul1_x8_mul, ghash_avx2_winograd_clmul1_x8_update, NULL, NULL, NULL},
-    [GHASH_AVX512_K_CLMUL1_X16] =
-        {"ghash_avx512_k_clmul1_x16", 640, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         ghash_avx512_k_clmul1_x16_init, ghash_avx512_k_clmul1_x16_mul, ghash_avx512_k_clmul1_x16_update, NULL, NULL, NULL},
-    [GHASH_AVX512_K_CLMUL1_X16_NATURAL] =
-        {"ghash_avx512_k_clmul1_x16_natural", 640, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx512_k_clmul1_x16_natural_init, ghash_avx512_k_clmul1_x16_natural_mul, ghash_avx512_k_clmul1_x16_natural_update, NULL, NULL, NULL},
-    [GHASH_AVX512_K_CLMUL1_X8] =
-        {"ghash_avx512_k_clmul1_x8", 384, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         ghash_avx512_k_clmul1_x8_init, ghash_avx512_k_clmul1_x8_mul, ghash_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
-    [GHASH_AVX512_KARATSUBA_CLMUL2_X32] =
-        {"ghash_avx512_karatsuba_clmul2_x32", 1152, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         ghash_avx512_karatsuba_clmul2_x32_init, ghash_avx512_karatsuba_clmul2_x32_mul, ghash_avx512_karatsuba_clmul2_x32_update, NULL, NULL, NULL},
-    [GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL] =
-        {"ghash_avx512_karatsuba_clmul2_x32_natural", 1152, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx512_karatsuba_clmul2_x32_natural_init, ghash_avx512_karatsuba_clmul2_x32_natural_mul, ghash_avx512_karatsuba_clmul2_x32_natural_update, NULL, NULL, NULL},
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X16] =
+        {"ghash_avx512_winograd_clmul1_x16", 896, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_winograd_clmul1_x16_init, ghash_avx512_winograd_clmul1_x16_mul, ghash_avx512_winograd_clmul1_x16_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx512_winograd_clmul1_x16_segments", 896, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
          ghash_avx512_winograd_clmul1_x16_segments_init, ghash_avx512_winograd_clmul1_x16_segments_mul, ghash_avx512_winograd_clmul1_x16_segments_update, ghash_avx512_winograd_clmul1_x16_segments_power, ghash_avx512_winograd_clmul1_x16_segments_combine, NULL},
-    [GHASH_AVX512_WINOGRAD_CLMUL1_X32] =
-        {"ghash_avx512_winograd_clmul1_x32", 1664, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         ghash_avx512_winograd_clmul1_x32_init, ghash_avx512_winograd_clmul1_x32_mul, ghash_avx512_winograd_clmul1_x32_update, NULL, NULL, NULL},
-    [GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL] =
-        {"ghash_avx512_winograd_clmul1_x32_natural", 1664, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ) | F(GFNI),
-         ghash_avx512_winograd_clmul1_x32_natural_init, ghash_avx512_winograd_clmul1_x32_natural_mul, ghash_avx512_winograd_clmul1_x32_natural_update, NULL, NULL, NULL},
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X4] =
+        {"ghash_avx512_winograd_clmul1_x4", 320, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_winograd_clmul1_x4_init, ghash_avx512_winograd_clmul1_x4_mul, ghash_avx512_winograd_clmul1_x4_update, NULL, NULL, NULL},
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X48] =
+        {"ghash_avx512_winograd_clmul1_x48", 2432, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_winograd_clmul1_x48_init, ghash_avx512_winograd_clmul1_x48_mul, ghash_avx512_winograd_clmul1_x48_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X1] =
         {"ghash_avx_k_clmul1_x1", 32, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -582,21 +534,16 @@ static const struct ghashgen_kernel kernels[] = {
         {"polyval_avx2_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          polyval_avx2_winograd_clmul1_x8_init, polyval_avx2_winograd_clmul1_x8_mul, polyval_avx2_winograd_clmul1_x8_update, NULL, NULL, NULL},
-    [POLYVAL_AVX512_K_CLMUL1_X16] =
-        {"polyval_avx512_k_clmul1_x16", 640, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         polyval_avx512_k_clmul1_x16_init, polyval_avx512_k_clmul1_x16_mul, polyval_avx512_k_clmul1_x16_update, NULL, NULL, NULL},
-    [POLYVAL_AVX512_K_CLMUL1_X8] =
-        {"polyval_avx512_k_clmul1_x8", 384, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
-         polyval_avx512_k_clmul1_x8_init, polyval_avx512_k_clmul1_x8_mul, polyval_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX512_WINOGRAD_CLMUL1_X16] =
         {"polyval_avx512_winograd_clmul1_x16", 896, 1,
-         F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
-         | F(VPCLMULQDQ),
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
          polyval_avx512_winograd_clmul1_x16_init, polyval_avx512_winograd_clmul1_x16_mul, polyval_avx512_winograd_clmul1_x16_update, NULL, NULL, NULL},
+    [POLYVAL_AVX512_WINOGRAD_CLMUL1_X8] =
+        {"polyval_avx512_winograd_clmul1_x8", 512, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         polyval_avx512_winograd_clmul1_x8_init, polyval_avx512_winograd_clmul1_x8_mul, polyval_avx512_winograd_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX_K_CLMUL1_X16] =
         {"polyval_avx_k_clmul1_x16", 512, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -627,37 +574,18 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ) | F(GFNI),
-        {
-            CLASS(16, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(256, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(1024, 2928, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL), /* gcm on amd-26-2-1 */
-            CLASS(4096, 2096, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 1936, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL), /* gcm on amd-26-2-1 */
-        },
-        {
-            {0, &kernels[GHASH_AVX512_K_CLMUL1_X8]},
-            {384, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X32_NATURAL]},
-        },
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(256, 0, 0, GHASH_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(1024, 2832, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32), /* gcm on amd-26-2-1 */
-            CLASS(4096, 2016, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 1888, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X32), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(4096, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
         },
         {
-            {0, &kernels[GHASH_AVX512_K_CLMUL1_X8]},
-            {384, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X32]},
+            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
@@ -865,60 +793,15 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(GFNI),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4_NATURAL), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL), /* latency on amd-26-2-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_KARATSUBA_CLMUL2_X32), /* latency on amd-26-2-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ) | F(GFNI),
-        {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_KARATSUBA_CLMUL2_X32_NATURAL), /* latency on amd-26-2-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X4), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_KARATSUBA_CLMUL2_X32), /* latency on amd-26-2-1 */
+            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X4), /* convention */
+            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X4), /* convention */
+            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X4), /* convention */
+            CLASS(1024, 0, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(4096, 0, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48), /* convention */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48), /* convention */
         },
         {{0, NULL}},
     },
@@ -1023,10 +906,10 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS), /* convention */
         },
         {{0, NULL}},
     },
@@ -1060,19 +943,18 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm on amd-26-2-1 */
-            CLASS(1024, 2304, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-26-2-1 */
-            CLASS(4096, 1904, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 1888, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(64, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(256, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(1024, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(4096, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
         },
         {
-            {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X8]},
-            {384, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
@@ -1162,30 +1044,15 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ),
-        {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-        },
-        {{0, NULL}},
-    },
-    /* Zen 4, Zen 5, other Intel, other AMD, other */
-    {
-        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-26-2-1 */
-            CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-26-2-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X8), /* convention */
+            CLASS(64, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X8), /* convention */
+            CLASS(256, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X8), /* convention */
+            CLASS(1024, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(4096, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
         },
         {{0, NULL}},
     },

@@ -7,7 +7,6 @@
  * elsewhere (System V calling convention):
  *   avx2/ghash_avx2_k_clmul1_x2
  *   avx2/ghash_avx2_k_clmul1_x4
- *   avx2/ghash_avx2_k_clmul1_x4_natural
  *   avx2/ghash_avx2_k_clmul1_x8
  *   avx2/ghash_avx2_k_clmul1_x8_natural
  *   avx2/ghash_avx2_karatsuba_clmul2_x16
@@ -16,14 +15,10 @@
  *   avx2/ghash_avx2_winograd_clmul1_x16_icx
  *   avx2/ghash_avx2_winograd_clmul1_x16_segments
  *   avx2/ghash_avx2_winograd_clmul1_x8
- *   avx512/ghash_avx512_k_clmul1_x16
- *   avx512/ghash_avx512_k_clmul1_x16_natural
- *   avx512/ghash_avx512_k_clmul1_x8
- *   avx512/ghash_avx512_karatsuba_clmul2_x32
- *   avx512/ghash_avx512_karatsuba_clmul2_x32_natural
+ *   avx512/ghash_avx512_winograd_clmul1_x16
  *   avx512/ghash_avx512_winograd_clmul1_x16_segments
- *   avx512/ghash_avx512_winograd_clmul1_x32
- *   avx512/ghash_avx512_winograd_clmul1_x32_natural
+ *   avx512/ghash_avx512_winograd_clmul1_x4
+ *   avx512/ghash_avx512_winograd_clmul1_x48
  *   avx/ghash_avx_k_clmul1_x1
  *   avx/ghash_avx_k_clmul1_x2
  *   avx/ghash_avx_k_clmul1_x4
@@ -51,9 +46,8 @@
  *   avx2/polyval_avx2_k_clmul1_x8
  *   avx2/polyval_avx2_winograd_clmul1_x16
  *   avx2/polyval_avx2_winograd_clmul1_x8
- *   avx512/polyval_avx512_k_clmul1_x16
- *   avx512/polyval_avx512_k_clmul1_x8
  *   avx512/polyval_avx512_winograd_clmul1_x16
+ *   avx512/polyval_avx512_winograd_clmul1_x8
  *   avx/polyval_avx_k_clmul1_x16
  *   avx/polyval_avx_k_clmul1_x8
  *   avx/polyval_avx_winograd_clmul1_x8
@@ -175,7 +169,7 @@ int ghashgen_combine(enum ghashgen_op op, uint8_t x[16], const uint8_t y[16], co
 
 /* Room that is enough for the table of any kernel listed, in bytes, and the alignment that it needs;
  * more, up to the best, serves speed alone. */
-#define GHASHGEN_MAX_TABLE_BYTES 1664
+#define GHASHGEN_MAX_TABLE_BYTES 2432
 #define GHASHGEN_MAX_TABLE_ALIGN 16
 #define GHASHGEN_BEST_TABLE_ALIGN 64
 

@@ -150,11 +150,6 @@ void gcm128_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16
 void gcm128_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm128_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm128_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-void gcm128_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
-void gcm128_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm128_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm128_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm128_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm128_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm128_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm128_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -227,11 +222,6 @@ void gcm256_avx2_k_clmul1_x16_short_encrypt(const void *ctx, uint8_t counter[16]
 void gcm256_avx2_k_clmul1_x16_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_k_clmul1_x16_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_k_clmul1_x16_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
-void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
-void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
-int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
-int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -283,7 +273,6 @@ int gcm256_sse_winograd_clmul1_x8_open(const void *ctx, const uint8_t *iv, size_
 enum {
     GCM128_AVX2_K_CLMUL1_X16_SHORT,
     GCM128_AVX2_WINOGRAD_CLMUL1_X16,
-    GCM128_AVX512_K_CLMUL1_X32_SHORT,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32,
     GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM128_AVX_WINOGRAD_CLMUL1_X8,
@@ -296,7 +285,6 @@ enum {
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
     GCM256_AVX2_K_CLMUL1_X16_SHORT,
-    GCM256_AVX512_K_CLMUL1_X32_SHORT,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
@@ -315,20 +303,15 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm128_avx2_winograd_clmul1_x16", 944, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx2_winograd_clmul1_x16_init, gcm128_avx2_winograd_clmul1_x16_encrypt, gcm128_avx2_winograd_clmul1_x16_decrypt, gcm128_avx2_winograd_clmul1_x16_seal, gcm128_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
-    [GCM128_AVX512_K_CLMUL1_X32_SHORT] =
-        {"gcm128_avx512_k_clmul1_x32_short", 1456, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm128_avx512_k_clmul1_x32_short_init, gcm128_avx512_k_clmul1_x32_short_encrypt, gcm128_avx512_k_clmul1_x32_short_decrypt, gcm128_avx512_k_clmul1_x32_short_seal, gcm128_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm128_avx512_winograd_clmul1_x32", 2032, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_winograd_clmul1_x32_init, gcm128_avx512_winograd_clmul1_x32_encrypt, gcm128_avx512_winograd_clmul1_x32_decrypt, gcm128_avx512_winograd_clmul1_x32_seal, gcm128_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm128_avx512_winograd_clmul1_x32_streams", 2032, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(VAES),
          gcm128_avx512_winograd_clmul1_x32_streams_init, gcm128_avx512_winograd_clmul1_x32_streams_encrypt, gcm128_avx512_winograd_clmul1_x32_streams_decrypt, gcm128_avx512_winograd_clmul1_x32_streams_seal, gcm128_avx512_winograd_clmul1_x32_streams_open, gcm128_avx512_winograd_clmul1_x32_streams_start, gcm128_avx512_winograd_clmul1_x32_streams_aad, gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm128_avx512_winograd_clmul1_x32_streams_finish, gcm128_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM128_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm128_avx_winograd_clmul1_x8", 560, 1,
@@ -356,8 +339,8 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          gcm192_avx2_winograd_clmul1_x16_init, gcm192_avx2_winograd_clmul1_x16_encrypt, gcm192_avx2_winograd_clmul1_x16_decrypt, gcm192_avx2_winograd_clmul1_x16_seal, gcm192_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm192_avx512_winograd_clmul1_x32", 2064, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(VAES),
          gcm192_avx512_winograd_clmul1_x32_init, gcm192_avx512_winograd_clmul1_x32_encrypt, gcm192_avx512_winograd_clmul1_x32_decrypt, gcm192_avx512_winograd_clmul1_x32_seal, gcm192_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM192_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm192_avx_winograd_clmul1_x8", 592, 1,
@@ -371,20 +354,15 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx2_k_clmul1_x16_short", 816, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
-    [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
-        {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-         gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
         {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm256_avx512_winograd_clmul1_x32_streams", 2096, 1,
-         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-         F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_winograd_clmul1_x32_streams_init, gcm256_avx512_winograd_clmul1_x32_streams_encrypt, gcm256_avx512_winograd_clmul1_x32_streams_decrypt, gcm256_avx512_winograd_clmul1_x32_streams_seal, gcm256_avx512_winograd_clmul1_x32_streams_open, gcm256_avx512_winograd_clmul1_x32_streams_start, gcm256_avx512_winograd_clmul1_x32_streams_aad, gcm256_avx512_winograd_clmul1_x32_streams_encrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_decrypt_more, gcm256_avx512_winograd_clmul1_x32_streams_finish, gcm256_avx512_winograd_clmul1_x32_streams_verify, NULL, NULL, NULL},
     [GCM256_AVX_WINOGRAD_CLMUL1_X8] =
         {"gcm256_avx_winograd_clmul1_x8", 624, 1,
@@ -411,12 +389,12 @@ static const struct ghashgen_gcm_kernel kernels[] = {
 /* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
  * and the record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -442,11 +420,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
@@ -479,11 +457,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
@@ -504,11 +482,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
@@ -529,11 +507,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
@@ -542,12 +520,12 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
     {
@@ -573,11 +551,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
@@ -598,11 +576,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
@@ -623,11 +601,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
@@ -648,11 +626,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
@@ -673,11 +651,11 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
@@ -698,12 +676,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -723,12 +701,12 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
@@ -760,11 +738,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
@@ -797,11 +775,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
@@ -834,11 +812,11 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
@@ -847,12 +825,12 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_STREAMS],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: convention */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(BMI2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) |
-        F(AVX512DQ) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {

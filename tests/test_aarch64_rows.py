@@ -26,16 +26,16 @@ __all__ = ["gas", "machine"]
 DECODER = ARCH.decoder
 FILE = Names("start", "constants", ARCH.default_format)
 LACKS = {
-    # Registers of one lane, no masks, and no matrix to reverse bits.
-    *("high_half", "insert_lane", "spread_lane", "lanes_down", "store_high", "clear_upper"),
-    *("load_bytes", "keep_bytes", "store_bytes", "low_bits", "reverse_bits", "load_spread"),
+    # Registers of one lane, and no matrix to reverse bits.
+    *("high_half", "insert_lane", "spread_lane", "lanes_down", "lanes_up", "take_lane"),
+    *("store_high", "clear_upper", "reverse_bits", "load_spread"),
     # AES, which no kernel asks of it.
     *("aes_round", "aes_last", "add32", "bytes_above"),
     *("store64", "store32", "store16", "store8"),
     # Whole messages of AES-GCM.
     *("branch_above", "gpr_const64", "to_gpr"),
-    # In pieces, and by a straight path with masks.
-    *("gpr_store64", "to_mask", "mask_of", "gpr_ones"),
+    # In pieces.
+    "gpr_store64",
     # FEAT_SHA3.
     "xor3",
 }

@@ -293,8 +293,18 @@ def whole_records() -> list[Record]:
     return [r for r in recorded() if len(r.results.subjects) > len(shipped()) / 2]
 
 
-def test_a_recorded_core_gets_what_is_within_the_rule_of_its_best() -> None:
+def current() -> list[Candidate]:
+    """The shipped kernels of GHASH but for those of which a record has measured other code.
+
+    They wait for the next record, and go by the convention until then.
+    """
     pool = [c for c in candidates(shipped()) if c.given == "ghash"]
+    changed = frozenset[str]().union(*(of_other_code(one, pool) for one in recorded()))
+    return [c for c in pool if c.measured_as not in changed]
+
+
+def test_a_recorded_core_gets_what_is_within_the_rule_of_its_best() -> None:
+    pool = current()
     checked = 0
     for one in whole_records():
         cycles = {(c.name, c.mode, c.size): c.cycles for c in one.results.cells}
@@ -316,20 +326,24 @@ def test_a_recorded_core_gets_what_is_within_the_rule_of_its_best() -> None:
 
 
 def test_wide_groups_lead_where_they_were_measured_faster() -> None:
-    """Long messages do not take 16 blocks per group where more are faster by what is no noise."""
+    """Long messages do not take 16 blocks per group where more are faster by what is no noise.
+
+    The convention takes 16. It decides for a core on record only if the record is of other code.
+    """
     pool = [c for c in candidates(shipped()) if c.given == "ghash"]
     chooser, checked = Chooser(pool, recorded()), 0
     for one in recorded():
         (host,) = (host for host in chooser.hosts if host.title == one.core)
         last = chooser.picks(host, record_features(one), LASTING)[-1]
-        assert last.scores
-        assert last.scores.record == one
+        if last.scores is None or last.scores.record != one:
+            assert of_other_code(one, pool), one.title
+            continue
         scored = last.scores.by_candidate
         few = min((v for c, v in scored.items() if c.blocks <= 16), default=math.inf)
         if few >= TIE * min(scored.values()):
             assert last.candidate.blocks > 16, one.title
             checked += 1
-    assert checked > 1
+    assert checked > 0
 
 
 @pytest.mark.parametrize("family", questions())

@@ -43,6 +43,7 @@ from ghashgen.support.toolchain import Tool, assemble_text
 WIDTHS = {
     "vextracti64x4": (512,),
     "vextracti64x2": (256,),
+    "vextracti64x2.lane": (256, 512),
     "vinserti64x2": (256, 512),
     "vshufi64x2": (256, 512),
     "vextracti128": (256,),
@@ -73,9 +74,6 @@ IMPLICIT = {"rsp"}
 """Moved by push, pop and ret themselves."""
 
 MEMORY_BYTES = {"m128": 16, "m128a": 16, "m64": 8, "m32": 4, "m16": 2, "m8": 1}
-
-MASKS = {"kz", "km"}
-"""Kinds of masks that stand in braces."""
 
 WHOLE_FILE = {"vzeroupper"}
 """Rows that change every vector register at once, above what a convention keeps."""
@@ -121,8 +119,6 @@ def sample(row: Row, kinds: tuple[str, ...], width: int, first: int) -> Op:
             operands.append(PReg(RegClass.VEC, next(vectors)))
         elif kind in ("q", "d"):
             operands.append(PReg(RegClass.GPR, next(generals)))
-        elif kind in ("k", "kz", "km"):
-            operands.append(PReg(RegClass.MASK, 3))
         elif kind in MEMORY_BYTES or kind in ("addr", "mv"):
             base, index = PReg(RegClass.GPR, 7), PReg(RegClass.GPR, 11)
             operands.append(Mem(base=base, index=index, disp=32, align=16))
@@ -169,10 +165,8 @@ def full_name(register: int) -> str:
 
 
 def names(registers: tuple[Reg, ...]) -> set[str]:
-    prefixes = {RegClass.VEC: "zmm", RegClass.MASK: "k"}
     return {
-        GPR_NAMES[reg.index] if reg.cls is RegClass.GPR else f"{prefixes[reg.cls]}{reg.index}"
-        for reg in registers
+        GPR_NAMES[reg.index] if reg.cls is RegClass.GPR else f"zmm{reg.index}" for reg in registers
     }
 
 
@@ -180,10 +174,8 @@ def names(registers: tuple[Reg, ...]) -> set[str]:
 def test_rows_assemble_to_their_own_mnemonics_and_operands(isa: Isa, decoded: Decoded) -> None:
     for form, found in decoded[isa.name]:
         assert NAMES[Mnemonic][found.mnemonic].lower() == form.row.mnemonic, form
-        # A mask on another operand is none of its own to the decoder.
-        assert found.op_count == len([kind for kind in form.kinds if kind not in MASKS]), form
-        assert found.zeroing_masking == ("kz" in form.kinds), form
-        assert found.has_op_mask == bool(MASKS & set(form.kinds)), form
+        assert found.op_count == len(form.kinds), form
+        assert not found.has_op_mask, form
 
 
 @each_isa

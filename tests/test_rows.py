@@ -14,20 +14,17 @@ from ghashgen.arch.x86_64.sets.avx import ISA as AVX
 from ghashgen.ir.program import CODES, Flow, Label, Mem, RegClass, Slot, VReg
 
 LANES = {"load_spread", "high_half", "insert_lane", "spread_lane", "lanes_down"}
-MASKS = {"load_bytes", "keep_bytes", "store_bytes", "low_bits", "gpr_ones", "mask_of", "to_mask"}
-PARTS = {
-    *("shl64_by", "shr64_by"),
-    *("store64", "store32", "store16", "store8", "bytes_above"),
-}
+SINGLE_LANES = {"lanes_up", "take_lane"}
+PARTS = {"shl64_by", "shr64_by", "store16", "bytes_above"}
 MIRROR = {"mirror_bits"}
 NARROW = {"store_high", "clear_upper"}
 """Wide registers beside narrow code: bytes swapped through the stack."""
 
 LACKS = {
-    "sse": {*MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *MASKS},
-    "avx": {*MIRROR, "reverse_bits", "xor3", *LANES, *MASKS},
-    "avx2": {*MIRROR, "xor3", *NARROW, *MASKS},
-    # Masks replace the loads and stores of parts of a block.
+    "sse": {*MIRROR, "reverse_bits", "xor3", *NARROW, *LANES, *SINGLE_LANES},
+    "avx": {*MIRROR, "reverse_bits", "xor3", *LANES, *SINGLE_LANES},
+    "avx2": {*MIRROR, "xor3", *NARROW, *SINGLE_LANES},
+    # Bytes in less than a block are moved by shuffles.
     "avx512vl": {*MIRROR, *NARROW, *PARTS},
     "avx512": {*MIRROR, *NARROW, *PARTS},
 }

@@ -18,6 +18,7 @@ from ghashgen.kernels.manifest import Entry
 from ghashgen.kernels.manifest import load as load_manifest
 from ghashgen.kernels.selection import catalogue
 from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.changed import MARK
 from ghashgen.lab.figures import ports
 from ghashgen.lab.figures.gallery import FOLDER as FIGURES
 from ghashgen.lab.summary import (
@@ -270,6 +271,27 @@ def test_readme_says_where_its_claim_of_speed_ends(clone: Path) -> None:
     assert "at each message length from 16 B to 64 B" in page
     assert "the factor falls to as little as 0.80 for GHASH." in page
     assert "| GHASH | Zen 5 | 0.90 to 2.00 | 0.90 (10.0) | | 0.80 to 1.20 |" in page
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_figures_of_other_code_are_marked(clone: Path, same: bool) -> None:
+    """On both pages: where the kernel is named, and beside the CPU."""
+    shutil.rmtree(clone / FOLDER)
+    kernel, old = "ghash_avx_k_clmul1_x8", MARK if not same else ""
+    figures = [(kernel, mode, 64, 10.0) for mode in ("throughput", "latency")]
+    results = measured(*figures, ("p", "throughput", 64, 15.0), ("p", "latency", 64, 15.0))
+    digest = gather_entries()[kernel].object.text_sha256 if same else "0" * 64
+    subjects = {**results.subjects, kernel: replace(results.subjects[kernel], digest=digest)}
+    write_record(replace(results, subjects=subjects), "x", clone / FOLDER)
+    pages = blocks(gather(clone))
+    assert f"| 64 | `{kernel}`{old} | 10.0 |" in pages[RESULTS]
+    assert f"| GHASH | Zen 5{old} | 1.50 to 1.50 |" in pages[README]
+    for page, words in (
+        (RESULTS, "1 kernel had other code when measured than is checked in now."),
+        (README, "On Zen 5, kernels were measured whose code has changed since."),
+        (README, f"{MARK} Some kernels had other code when measured;"),
+    ):
+        assert (words in " ".join(pages[page].split())) is not same
 
 
 def test_a_lesser_machine_is_called_what_it_is(clone: Path) -> None:

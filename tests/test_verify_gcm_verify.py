@@ -340,37 +340,35 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
 }  # fmt: skip
 """Likewise of `verify`."""
 
-MASK = "bzhi        {0}, {0}, {1}"
+GIVEN = "vpandq      xmm0, xmm0, [rax + 112]             ; differences"
 
-SET_MASK = "kmovq       k1, rax                             ; one bit a byte that is left\n"
-
-MASKED: dict[str, tuple[Edit, Edit, Category, str]] = {
+EXACT: dict[str, tuple[Edit, Edit, Category, str]] = {
     "16 bytes of a shorter tag": (
-        put((MASK.format("rax", "rcx"), "")),
-        put((MASK.format("rax", "rcx"), "shlx rax, rax, rcx\n    not rax")),
-        MEMORY, "of tag that end 12 beyond it",
+        put(("cmp         rcx, 0x10\n", "cmp rcx, 0x0c\n")),
+        put(("cmp         rcx, 0x10\n", "cmp rcx, 0x0f\n    ja .given_longest\n    cmp rcx, 16\n")),
+        MEMORY, "of tag that end 4 beyond it",
     ),
     "all bytes of a shorter tag": (
-        put(("vmovdqu8    xmm0{k1}{z}, xmm2", "vmovdqu8 xmm0, xmm2")),
-        put(("vmovdqu8    xmm0{k1}{z}, xmm2",
-             "vpxor xmm0, xmm0, xmm0\n    vmovdqu8 xmm0{k1}, xmm2")),
+        put((GIVEN, "vmovdqa xmm0, xmm0")),
+        put((GIVEN, "vmovdqu xmm1, [rax + 112]\n    vpand xmm0, xmm0, xmm1")),
         FUNCTION, "a condition on some bits of the tag, or on others too",
     ),
-    "a mask that stood there": (
-        put((SET_MASK, "")), put((SET_MASK, "kmovq k2, rax\n    kmovq k1, k2\n")),
-        FUNCTION, "a mask that the caller left",
-    ),
-    "differences under another mask": (
-        put(("vmovdqu8    xmm0{k1}{z}, xmm2",
-             "kshiftrq k2, k1, 1\n    vmovdqu8 xmm0{k2}{z}, xmm2")),
-        put(("vmovdqu8    xmm0{k1}{z}, xmm2", "kmovq k2, k1\n    vmovdqu8 xmm0{k2}{z}, xmm2")),
+    "a byte too few compared": (
+        put((GIVEN, "vpandq xmm0, xmm0, [rax + 113]")),
+        put((GIVEN, "vpand xmm0, xmm0, [rax + 112]")),
         FUNCTION, "a condition on some bits of the tag, or on others too",
+    ),
+    "the last bytes of a tag a place off": (
+        put(("vpshufb     xmm2, xmm2, [rax + 24]", "vpshufb xmm2, xmm2, [rax + 25]")),
+        put(("vpshufb     xmm2, xmm2, [rax + 24]",
+             "vmovdqu xmm3, [rax + 24]\n    vpshufb xmm2, xmm2, xmm3")),
+        Category.CONSTANT_TIME, "a condition depends on a secret",
     ),
 }  # fmt: skip
-"""Likewise of a kernel with byte masks."""
+"""Likewise of a kernel that compares tags in a register."""
 
 FAULTS = [(AVX, name, *row) for name, row in VERIFY.items()]
-FAULTS += [(WIDE, name, *row) for name, row in MASKED.items()]
+FAULTS += [(WIDE, name, *row) for name, row in EXACT.items()]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@
 ; reduce     clmul1: one fold with Q
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
-; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdi rdx k1 flags, 16 bytes of stack; see each function
-; cpu        aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq
+; wipe       no: secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdi rdx flags, 16 bytes of stack; see each function
+; cpu        aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      201 instructions: clmul 25, load 8, other 93, shuffle 19, store 8, xor 48
 ;
@@ -66,6 +66,12 @@ gcm128_avx512_winograd_clmul1_x32_streams_blocks_8:
 align 16
 gcm128_avx512_winograd_clmul1_x32_streams_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x32_streams_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
+align 16
+gcm128_avx512_winograd_clmul1_x32_streams_first_1:
+    db 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx512_winograd_clmul1_x32_streams_first_number:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
@@ -595,12 +601,13 @@ gcm128_avx512_winograd_clmul1_x32_streams_init:
 
 ; void gcm128_avx512_winograd_clmul1_x32_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-31, rax rcx r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-31, rax rcx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x32_streams_encrypt:function (gcm128_avx512_winograd_clmul1_x32_streams_encrypt.end - gcm128_avx512_winograd_clmul1_x32_streams_encrypt)
 align 32
 gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
     vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
@@ -953,10 +960,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     jae         .group
 .after_group:
 .rest:
-    mov         r10, r8
-    mov         r11, r9
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 512
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 512
     jb          .fewer
     add         r8, 512
     sub         r9, 512
@@ -1091,8 +1097,76 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
-    vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm13, zmm2                   ; AES: + k_0
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    sub         rax, r9                             ; AES
+    cmp         r9, 0x31
+    jae         .given_longest                      ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x21
+    jb          .given_under_33                     ; AES
+    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm14, xmm14, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm13, xmm14, 0x02          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_33:
+    cmp         r9, 0x11
+    jb          .given_under_17                     ; AES
+    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm14, xmm14, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_17:
+    cmp         r9, 0x10
+    jb          .given_under_16                     ; AES
+    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
+    jmp         .given_done                         ; AES
+.given_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x08
+    jb          .given_under_8                      ; AES
+    vmovq       xmm13, [rcx]                        ; AES: the first bytes
+    vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
+    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .given_done                         ; AES
+.given_under_8:
+    cmp         r9, 0x04
+    jb          .given_under_4                      ; AES
+    vmovd       xmm13, [rcx]                        ; AES: the first bytes
+    vmovd       xmm14, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm14, xmm14, [rax + 20]            ; AES: in their places
+    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_under_4:
+    movzx       r10d, byte [rcx]                    ; AES: byte 0
+    vmovq       xmm13, r10                          ; AES
+    mov         r10d, 0x00                          ; AES: no byte stays
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
+    vmovq       xmm14, r10                          ; AES
+    mov         r10d, 0x00                          ; AES: no byte stays
+    vpslldq     xmm14, xmm14, 0x01                  ; AES
+    vporq       xmm13, xmm13, xmm14                 ; AES
+    movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
+    vmovq       xmm14, rcx                          ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpslldq     xmm14, xmm14, 0x02                  ; AES
+    vporq       xmm13, xmm13, xmm14                 ; AES
+    vpandq      xmm13, xmm13, [rax + 112]           ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_longest:
+    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm13, zmm13, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm14, xmm14, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm13, xmm14, 0x03          ; AES: with them
+.given_done:
+    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm14, zmm2                   ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
@@ -1102,43 +1176,111 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rcx]                  ; AES: text, zero-padded
-    vpxorq      zmm3, zmm12, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [r8]{k1}, zmm2                      ; AES: written
-    vmovdqu8    zmm13{k1}{z}, zmm2                  ; AES: zero-padded
+    vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
+    vpandq      zmm13, zmm3, [rax + 112]            ; AES: zero-padded
+    cmp         r9, 0x31
+    jae         .written_longest                    ; AES
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x21
+    jb          .written_under_33                   ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_33:
+    cmp         r9, 0x11
+    jb          .written_under_17                   ; AES
+    vmovdqu64   [r8], xmm3                          ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_17:
+    cmp         r9, 0x10
+    jb          .written_under_16                   ; AES
+    vmovdqu64   [r8], xmm3                          ; AES: written
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .written_done                       ; AES
+.written_under_16:
+    cmp         r9, 0x08
+    jb          .written_under_8                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_8:
+    cmp         r9, 0x04
+    jb          .written_under_4                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vmovd       [r8], xmm3                          ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_4:
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
+    mov         rcx, r9
+    shr         rcx, 0x01                           ; AES
+    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .written_done                       ; AES
+.written_longest:
+    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+.written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
     vmovq       xmm2, r9                            ; AES
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .written:
-    cmp         r11, 512
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 512
     jb          .tail
-    vmovdqu64   zmm2, [r10 + 128]                   ; C3·H^6: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 128]                   ; C3·H^6: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C3·H^6: C
     vpxorq      zmm3, zmm2, [rdi + 192]             ; C3·H^6: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 832]             ; C3·H^6: U = A + C2
     vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C3·H^6: A0·A1
     vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C3·H^6: T0·T1
     vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
-    vmovdqu64   zmm2, [r10 + 192]                   ; C4·H^5: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 192]                   ; C4·H^5: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^5: C
     vpxorq      zmm3, zmm2, [rdi + 256]             ; C4·H^5: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 896]             ; C4·H^5: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^5: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^5: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vmovdqu64   zmm5, [r10 + 256]                   ; C5·H^4: C, bytes as in memory
+    vmovdqu64   zmm5, [r11 + 256]                   ; C5·H^4: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C5·H^4: C
     vpxorq      zmm6, zmm5, [rdi + 320]             ; C5·H^4: T = A + C1
     vpxorq      zmm7, zmm5, [rdi + 960]             ; C5·H^4: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^4: U0·U1
-    vmovdqu64   zmm8, [r10 + 320]                   ; C6·H^3: C, bytes as in memory
+    vmovdqu64   zmm8, [r11 + 320]                   ; C6·H^3: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C6·H^3: C
     vpxorq      zmm9, zmm8, [rdi + 384]             ; C6·H^3: T = A + C1
     vpxorq      zmm10, zmm8, [rdi + 1024]           ; C6·H^3: U = A + C2
@@ -1148,14 +1290,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     vpternlogq  zmm11, zmm2, zmm5, 0x96             ; C6·H^3: S += it
     vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C6·H^3: LO += it
     vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C6·H^3: HI += it
-    vmovdqu64   zmm2, [r10 + 384]                   ; C7·H^2: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 384]                   ; C7·H^2: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C7·H^2: C
     vpxorq      zmm3, zmm2, [rdi + 448]             ; C7·H^2: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 1088]            ; C7·H^2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7·H^2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C7·H^2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^2: U0·U1
-    vmovdqu64   zmm5, [r10 + 448]                   ; C8·H^1: C, bytes as in memory
+    vmovdqu64   zmm5, [r11 + 448]                   ; C8·H^1: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C8·H^1: C
     vpxorq      zmm6, zmm5, [rdi + 512]             ; C8·H^1: T = A + C1
     vpxorq      zmm7, zmm5, [rdi + 1152]            ; C8·H^1: U = A + C2
@@ -1165,14 +1307,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     vpternlogq  zmm11, zmm8, zmm2, 0x96             ; C8·H^1: S += it
     vpternlogq  zmm12, zmm9, zmm3, 0x96             ; C8·H^1: LO += it
     vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C8·H^1: HI += it
-    vmovdqu64   zmm2, [r10 + 64]                    ; C2·H^7: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 64]                    ; C2·H^7: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C2·H^7: C
     vpxorq      zmm3, zmm2, [rdi + 128]             ; C2·H^7: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^7: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^7: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^7: U0·U1
-    vmovdqu64   zmm8, [r10]                         ; C1·H^8: C, bytes as in memory
+    vmovdqu64   zmm8, [r11]                         ; C1·H^8: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C1·H^8: C
     vpxorq      zmm1, zmm8, zmm1                    ; C1·H^8: A = X + C
     vpxorq      zmm8, zmm1, [rdi + 64]              ; C1·H^8: T = A + C1
@@ -1193,27 +1335,24 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm1, xmm2, [rdi + 1344], 0x96      ; reduce: minus the key terms
-    add         r10, 512                            ; reduce
-    sub         r11, 512                            ; reduce
+    add         r11, 512                            ; reduce
+    sub         rbx, 512                            ; reduce
 .tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x00
+    cmp         rbx, 0x00
     je          .store                              ; reduce
-    lea         rax, [r11 + 15]                     ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
     and         rax, -16                            ; reduce
     lea         rcx, [rdi + 576]                    ; reduce
     sub         rcx, rax                            ; reduce: H^m
     vmovdqu64   xmm2, [rcx + 1280]                  ; reduce: R_m: the key terms of H^m … H^1
-    cmp         r11, 0x40
+    cmp         rbx, 0x40
     jae         .tail_first                         ; reduce
     vpxorq      xmm3, xmm3, xmm3                    ; reduce
     vpxorq      xmm4, xmm4, xmm4                    ; reduce
     vpxorq      xmm8, xmm8, xmm8                    ; reduce
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest                          ; reduce
 .tail_first:
-    vmovdqu64   zmm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vmovdqu64   zmm3, [r11]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
     vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
     vpxorq      zmm4, zmm1, [rcx]                   ; C·H^m: T = A + C1
@@ -1223,13 +1362,12 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
     vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         rcx, 0x40                           ; the next powers
-    add         r10, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
+    add         r11, 0x40                           ; the next blocks
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
     jb          .tail_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
-    vmovdqu64   zmm5, [r10]                         ; C·H^i: C, bytes as in memory
+    vmovdqu64   zmm5, [r11]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
     vpxorq      zmm6, zmm5, [rcx]                   ; C·H^i: T = A + C1
     vpxorq      zmm7, zmm5, [rcx + 640]             ; C·H^i: U = A + C2
@@ -1240,12 +1378,12 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
     vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
     add         rcx, 0x40                           ; the next powers
-    add         r10, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
+    add         r11, 0x40                           ; the next blocks
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
     jae         .tail_block
 .tail_after_block:
-    cmp         r11, 0x00
+    cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
     vpshufb     zmm5, zmm13, zmm0                   ; C
@@ -1275,17 +1413,19 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt:
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm128_avx512_winograd_clmul1_x32_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-31, rax rcx rdi r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-31, rax rcx rbx rdi r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x32_streams_decrypt:function (gcm128_avx512_winograd_clmul1_x32_streams_decrypt.end - gcm128_avx512_winograd_clmul1_x32_streams_decrypt)
 align 32
 gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
     endbr64
+    push        rbx                                 ; callee-saved
     vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
@@ -1519,12 +1659,12 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
 .rest:
     mov         r10, rcx
     mov         r11, r9
-    lea         rax, [r11 + 15]
-    and         rax, -16
-    lea         rdi, [rdi + 576]
-    sub         rdi, rax                            ; H^m
-    vmovdqu64   xmm13, [rdi + 1280]                 ; R_m: the key terms of H^m … H^1
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    lea         rbx, [r11 + 15]
+    and         rbx, -16
+    lea         rax, [rdi + 576]
+    sub         rax, rbx                            ; H^m
+    vmovdqu64   xmm13, [rax + 1280]                 ; R_m: the key terms of H^m … H^1
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 0x40
     jae         .tail_first
     vpxorq      xmm14, xmm14, xmm14
@@ -1535,13 +1675,13 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
     vmovdqu64   zmm14, [r10]                        ; C·H^m: C, bytes as in memory
     vpshufb     zmm14, zmm14, zmm0                  ; C·H^m: C
     vpxorq      zmm14, zmm14, zmm1                  ; C·H^m: A = X + C
-    vpxorq      zmm15, zmm14, [rdi]                 ; C·H^m: T = A + C1
-    vpxorq      zmm1, zmm14, [rdi + 640]            ; C·H^m: U = A + C2
+    vpxorq      zmm15, zmm14, [rax]                 ; C·H^m: T = A + C1
+    vpxorq      zmm1, zmm14, [rax + 640]            ; C·H^m: U = A + C2
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C·H^m: A0·A1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C·H^m: T0·T1
     vpclmulqdq  zmm19, zmm1, zmm1, 0x10             ; C·H^m: U0·U1
     vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
-    add         rdi, 0x40                           ; the next powers
+    add         rax, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
     cmp         r11, 0x40
@@ -1549,15 +1689,15 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
 .tail_block:
     vmovdqu64   zmm16, [r10]                        ; C·H^i: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm0                  ; C·H^i: C
-    vpxorq      zmm17, zmm16, [rdi]                 ; C·H^i: T = A + C1
-    vpxorq      zmm18, zmm16, [rdi + 640]           ; C·H^i: U = A + C2
+    vpxorq      zmm17, zmm16, [rax]                 ; C·H^i: T = A + C1
+    vpxorq      zmm18, zmm16, [rax + 640]           ; C·H^i: U = A + C2
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: A0·A1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C·H^i: U0·U1
     vpxorq      zmm14, zmm14, zmm16                 ; C·H^i: S += it
     vpxorq      zmm15, zmm15, zmm17                 ; C·H^i: LO += it
     vpxorq      zmm19, zmm19, zmm18                 ; C·H^i: HI += it
-    add         rdi, 0x40                           ; the next powers
+    add         rax, 0x40                           ; the next powers
     add         r10, 0x40                           ; the next blocks
     sub         r11, 0x40
     cmp         r11, 0x40
@@ -1567,14 +1707,77 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
     cmp         r11, 0x00
     je          .tail_reduce
 .tail_rest:
-    mov         rax, -1
-    bzhi        rax, rax, r11
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r10]                 ; C, zero-padded
+    lea         rdi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rdi, r11
+    cmp         r11, 0x31
+    jae         .tail_last_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x21
+    jb          .tail_last_under_33
+    vmovdqu64   ymm16, [r10]                        ; whole blocks
+    vmovdqu64   xmm17, [r10 + r11 - 16]             ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rdi + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm16, xmm17, 0x02          ; with them
+    jmp         .tail_last_done
+.tail_last_under_33:
+    cmp         r11, 0x11
+    jb          .tail_last_under_17
+    vmovdqu64   xmm16, [r10]                        ; whole blocks
+    vmovdqu64   xmm17, [r10 + r11 - 16]             ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rdi + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm16, ymm16, xmm17, 0x01          ; with them
+    jmp         .tail_last_done
+.tail_last_under_17:
+    cmp         r11, 0x10
+    jb          .tail_last_under_16
+    vmovdqu64   xmm16, [r10]                        ; whole blocks
+    jmp         .tail_last_done
+.tail_last_under_16:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x08
+    jb          .tail_last_under_8
+    vmovq       xmm16, [r10]                        ; the first bytes
+    vmovq       xmm17, [r10 + r11 - 8]              ; the last bytes
+    vpshufb     xmm17, xmm17, [rdi + 24]            ; in their places
+    vporq       xmm16, xmm16, xmm17                 ; zero-padded
+    jmp         .tail_last_done
+.tail_last_under_8:
+    cmp         r11, 0x04
+    jb          .tail_last_under_4
+    vmovd       xmm16, [r10]                        ; the first bytes
+    vmovd       xmm17, [r10 + r11 - 4]              ; the last bytes
+    vpshufb     xmm17, xmm17, [rdi + 20]            ; in their places
+    vporq       xmm16, xmm16, xmm17                 ; zero-padded
+    jmp         short .tail_last_done
+.tail_last_under_4:
+    movzx       ebx, byte [r10]                     ; byte 0
+    vmovq       xmm16, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    mov         rbx, r11
+    shr         rbx, 0x01
+    movzx       ebx, byte [r10 + rbx]               ; byte n >> 1
+    vmovq       xmm17, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    vpslldq     xmm17, xmm17, 0x01
+    vporq       xmm16, xmm16, xmm17
+    movzx       r10d, byte [r10 + r11 - 1]          ; the last byte
+    vmovq       xmm17, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm17, xmm17, 0x02
+    vporq       xmm16, xmm16, xmm17
+    vpandq      xmm16, xmm16, [rdi + 112]           ; zero-padded
+    jmp         .tail_last_done
+.tail_last_longest:
+    vmovdqu64   ymm16, [r10]                        ; whole blocks
+    vinserti64x2 zmm16, zmm16, [r10 + 32], 0x02     ; and the third
+    vmovdqu64   xmm17, [r10 + r11 - 16]             ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rdi + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm16, xmm17, 0x03          ; with them
+.tail_last_done:
     vpshufb     zmm16, zmm16, zmm0                  ; C
     vpxorq      zmm1, zmm16, zmm1                   ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm16, zmm1, [rdi]                  ; C·H^i: T = A + C1
-    vpxorq      zmm17, zmm1, [rdi + 640]            ; C·H^i: U = A + C2
+    vpxorq      zmm16, zmm1, [rax]                  ; C·H^i: T = A + C1
+    vpxorq      zmm17, zmm1, [rax + 640]            ; C·H^i: U = A + C2
     vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C·H^i: T0·T1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C·H^i: U0·U1
@@ -1594,6 +1797,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
     cmp         r9, 0x00
     je          .written                            ; reduce
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .under_4                            ; reduce
     vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
@@ -1717,11 +1921,76 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
     add         r8, 0x40
     sub         r9, 0x40
 .under_1:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
-    vpshufb     zmm13, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm13, zmm2                   ; AES: + k_0
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    sub         rax, r9                             ; AES
+    cmp         r9, 0x31
+    jae         .given_longest                      ; AES
+    cmp         r9, 0x21
+    jb          .given_under_33                     ; AES
+    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm14, xmm14, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm13, xmm14, 0x02          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_33:
+    cmp         r9, 0x11
+    jb          .given_under_17                     ; AES
+    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm14, xmm14, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_17:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x10
+    jb          .given_under_16                     ; AES
+    vmovdqu64   xmm13, [rcx]                        ; AES: whole blocks
+    jmp         .given_done                         ; AES
+.given_under_16:
+    cmp         r9, 0x08
+    jb          .given_under_8                      ; AES
+    vmovq       xmm13, [rcx]                        ; AES: the first bytes
+    vmovq       xmm14, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm14, xmm14, [rax + 24]            ; AES: in their places
+    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_under_8:
+    cmp         r9, 0x04
+    jb          .given_under_4                      ; AES
+    vmovd       xmm13, [rcx]                        ; AES: the first bytes
+    vmovd       xmm14, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm14, xmm14, [rax + 20]            ; AES: in their places
+    vporq       xmm13, xmm13, xmm14                 ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_under_4:
+    movzx       edi, byte [rcx]                     ; AES: byte 0
+    vmovq       xmm13, rdi                          ; AES
+    mov         edi, 0x00                           ; AES: no byte stays
+    mov         rdi, r9
+    shr         rdi, 0x01                           ; AES
+    movzx       edi, byte [rcx + rdi]               ; AES: byte n >> 1
+    vmovq       xmm14, rdi                          ; AES
+    mov         edi, 0x00                           ; AES: no byte stays
+    vpslldq     xmm14, xmm14, 0x01                  ; AES
+    vporq       xmm13, xmm13, xmm14                 ; AES
+    movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
+    vmovq       xmm14, rcx                          ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpslldq     xmm14, xmm14, 0x02                  ; AES
+    vporq       xmm13, xmm13, xmm14                 ; AES
+    vpandq      xmm13, xmm13, [rax + 112]           ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_longest:
+    vmovdqu64   ymm13, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm13, zmm13, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm14, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm14, xmm14, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm13, xmm14, 0x03          ; AES: with them
+.given_done:
+    vpshufb     zmm14, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm14, zmm2                   ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
@@ -1731,14 +2000,79 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rcx]                  ; AES: text, zero-padded
-    vpxorq      zmm3, zmm12, zmm3                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [r8]{k1}, zmm2                      ; AES: written
-    vmovdqu8    zmm13{k1}{z}, zmm2                  ; AES: zero-padded
+    vpandq      zmm13, zmm2, [rax + 112]            ; AES: zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x31
+    jae         .written_longest                    ; AES
+    cmp         r9, 0x21
+    jb          .written_under_33                   ; AES
+    vmovdqu64   [r8], ymm2                          ; AES: written
+    vextracti64x2 xmm3, zmm2, 0x01                  ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vextracti64x2 xmm2, zmm2, 0x02                  ; AES
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm3, xmm3, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_33:
+    cmp         r9, 0x11
+    jb          .written_under_17                   ; AES
+    vmovdqu64   [r8], xmm2                          ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vextracti64x2 xmm3, zmm2, 0x01                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_17:
+    cmp         r9, 0x10
+    jb          .written_under_16                   ; AES
+    vmovdqu64   [r8], xmm2                          ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_16:
+    cmp         r9, 0x08
+    jb          .written_under_8                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vpextrq     [r8], xmm2, 0x00                    ; AES: the first bytes
+    vpshufb     xmm2, xmm2, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_8:
+    cmp         r9, 0x04
+    jb          .written_under_4                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vmovd       [r8], xmm2                          ; AES: the first bytes
+    vpshufb     xmm2, xmm2, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_4:
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vpextrb     byte [r8], xmm2, 0x00               ; AES: the first bytes
+    mov         rcx, r9
+    shr         rcx, 0x01                           ; AES
+    vpshufb     xmm3, xmm2, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm3, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm2, xmm2, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_longest:
+    vextracti64x2 xmm3, zmm2, 0x02                  ; AES
+    vmovdqu64   [r8], ymm2                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm3                     ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    vextracti64x2 xmm2, zmm2, 0x03                  ; AES
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm3, xmm3, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+.written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
     vmovq       xmm2, r9                            ; AES
@@ -1751,12 +2085,13 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt:
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; int gcm128_avx512_winograd_clmul1_x32_streams_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
-;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
+;   stack 88 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
 ;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_winograd_clmul1_x32_streams_seal:function (gcm128_avx512_winograd_clmul1_x32_streams_seal.end - gcm128_avx512_winograd_clmul1_x32_streams_seal)
 align 32
@@ -1819,10 +2154,42 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     cmp         r10, 0x00
     je          .iv_lengths
 .iv_short:
-    mov         r11, -1
-    bzhi        r11, r11, r10
-    kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r11, r10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r10, 0x08
+    jae         .iv_few_longest
+    cmp         r10, 0x04
+    jb          .iv_few_under_4
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + r10 - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [r11 + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .iv_few_done
+.iv_few_under_4:
+    movzx       ebx, byte [rsi]                     ; byte 0
+    vmovq       xmm3, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    mov         rbx, r10
+    shr         rbx, 0x01
+    movzx       ebx, byte [rsi + rbx]               ; byte n >> 1
+    vmovq       xmm4, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       esi, byte [rsi + r10 - 1]           ; the last byte
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [r11 + 112]             ; zero-padded
+    jmp         .iv_few_done
+.iv_few_longest:
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + r10 - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [r11 + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+.iv_few_done:
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
     vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
@@ -1856,12 +2223,53 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
     vpshufb     zmm0, zmm0, zmm1                    ; counter, last word first
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
-    mov         rdx, -1
-    bzhi        rdx, rdx, r8
-    kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpxorq      xmm3, xmm3, xmm3
+    cmp         r8, 0x00
+    je          .text
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rdx, r8
+    cmp         r8, 0x10
+    jae         .padded_longest
+    cmp         r8, 0x08
+    jb          .padded_under_8
+    vmovq       xmm3, [rcx]                         ; the first bytes
+    vmovq       xmm4, [rcx + r8 - 8]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .padded_done
+.padded_under_8:
+    cmp         r8, 0x04
+    jb          .padded_under_4
+    vmovd       xmm3, [rcx]                         ; the first bytes
+    vmovd       xmm4, [rcx + r8 - 4]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .padded_done
+.padded_under_4:
+    movzx       esi, byte [rcx]                     ; byte 0
+    vmovq       xmm3, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, r8
+    shr         rsi, 0x01
+    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       ecx, byte [rcx + r8 - 1]            ; the last byte
+    vmovq       xmm4, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    jmp         .padded_done
+.padded_longest:
+    vmovdqu64   xmm3, [rcx]                         ; whole blocks
+.padded_done:
     vpshufb     xmm3, xmm3, xmm1                    ; AAD
     jmp         .text
 .more:
@@ -1873,8 +2281,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
     vpxorq      xmm3, xmm3, xmm3
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 512
     jb          .aad_tail
 .aad_groups:
@@ -1961,6 +2367,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     lea         r10, [rbx + 15]
@@ -1973,6 +2380,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm10, xmm10, xmm10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
     vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
@@ -1989,6 +2397,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jb          .aad_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
     vmovdqu64   zmm7, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm1                    ; C·H^i: C
@@ -2009,10 +2418,20 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     cmp         rbx, 0x00
     je          .aad_reduce
 .aad_rest:
-    mov         r10, -1
-    bzhi        r10, r10, rbx
-    kmovq       k1, r10                             ; one bit a byte that is left
-    vmovdqu8    zmm7{k1}{z}, [rcx]                  ; C, zero-padded
+    cmp         rbx, 0x30
+    jae         .aad_last_longest
+    cmp         rbx, 0x20
+    jb          .aad_last_under_32
+    vmovdqu64   ymm7, [rcx]                         ; whole blocks
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .aad_last_done
+.aad_last_under_32:
+    vmovdqu64   xmm7, [rcx]                         ; whole blocks
+    jmp         .aad_last_done
+.aad_last_longest:
+    vmovdqu64   ymm7, [rcx]                         ; whole blocks
+    vinserti64x2 zmm7, zmm7, [rcx + 32], 0x02       ; and the third
+.aad_last_done:
     vpshufb     zmm7, zmm7, zmm1                    ; C
     vpxorq      zmm3, zmm7, zmm3                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm7, zmm3, [r11]                   ; C·H^i: T = A + C1
@@ -2034,14 +2453,51 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm3, xmm5, xmm4, 0x96              ; reduce: minus the key terms
 .aad_absorbed:
-    mov         rcx, -1
-    bzhi        rcx, rcx, rdx
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, rdx
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jae         .aad_padded_longest
+    cmp         rdx, 0x08
+    jb          .aad_padded_under_8
+    vmovq       xmm4, [rsi]                         ; the first bytes
+    vmovq       xmm5, [rsi + rdx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_8:
+    cmp         rdx, 0x04
+    jb          .aad_padded_under_4
+    vmovd       xmm4, [rsi]                         ; the first bytes
+    vmovd       xmm5, [rsi + rdx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_4:
+    movzx       r10d, byte [rsi]                    ; byte 0
+    vmovq       xmm4, r10
+    mov         r10d, 0x00                          ; no byte stays
+    mov         r10, rdx
+    shr         r10, 0x01
+    movzx       r10d, byte [rsi + r10]              ; byte n >> 1
+    vmovq       xmm5, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
+    movzx       edx, byte [rsi + rdx - 1]           ; the last byte
+    vmovq       xmm5, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rcx + 112]             ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_longest:
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+.aad_padded_done:
     vpshufb     xmm4, xmm4, xmm1                    ; AAD
     vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
 .text:
-    mov         rsi, r12
+    mov         rbx, r12
     vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm5, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm6, [rdi + 1888]              ; k_2
@@ -2055,24 +2511,21 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vbroadcasti64x2 zmm14, [rdi + 2016]             ; k_10
     vpshufb     zmm15, zmm0, zmm1                   ; counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
-    cmp         rsi, 513
+    cmp         rbx, 513
     jae         .groups
     shl         r12, 0x03                           ; bits
     vmovq       xmm16, r12
     shl         r8, 0x03                            ; bits
     vmovq       xmm17, r8
     vpunpcklqdq xmm16, xmm16, xmm17                 ; bits of both lengths, bytes reversed
-    cmp         rsi, 257
-    jae         .alone_over_4
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x81
-    jae         .alone_over_2
-    cmp         rsi, 0x41
-    jae         .alone_over_1
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x01
-    jae         .alone_over_0
-    lea         rcx, [rsi + 15]
+    cmp         rbx, 0x41
+    jae         .alone_more
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x11
+    jae         .alone_from_17
+    cmp         rbx, 0x01
+    jae         .alone_from_1
+    lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
@@ -2100,25 +2553,135 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
     vaesenclast zmm5, zmm0, zmm14                   ; AES: E_K(J_0)
     vpclmulqdq  xmm0, xmm3, xmm3, 0x10              ; S: U0·U1
-    vpxorq      xmm16, xmm4, xmm0                   ; S: HI += it
+    vpxorq      xmm19, xmm4, xmm0                   ; S: HI += it
     vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
-.alone_over_0:
-    lea         rcx, [rsi + 15]
+.alone_from_1:
+    cmp         rbx, 0x10
+    jae         .alone_from_16
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, rbx
+    cmp         rbx, 0x08
+    jae         short .alone_in_1_longest
+    cmp         rbx, 0x04
+    jb          .alone_in_1_under_4
+    vmovd       xmm17, [r9]                         ; the first bytes
+    vmovd       xmm18, [r9 + rbx - 4]               ; the last bytes
+    vpshufb     xmm18, xmm18, [rcx + 20]            ; in their places
+    vporq       xmm18, xmm17, xmm18                 ; zero-padded
+    jmp         .alone_in_1_done
+.alone_in_1_under_4:
+    movzx       edx, byte [r9]                      ; byte 0
+    vmovq       xmm17, rdx
+    mov         edx, 0x00                           ; no byte stays
+    mov         rdx, rbx
+    shr         rdx, 0x01
+    movzx       edx, byte [r9 + rdx]                ; byte n >> 1
+    vmovq       xmm18, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm18, xmm18, 0x01
+    vporq       xmm17, xmm17, xmm18
+    movzx       edx, byte [r9 + rbx - 1]            ; the last byte
+    vmovq       xmm18, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm18, xmm18, 0x02
+    vporq       xmm17, xmm17, xmm18
+    vpandq      xmm18, xmm17, [rcx + 112]           ; zero-padded
+    jmp         .alone_in_1_done
+.alone_in_1_longest:
+    vmovq       xmm17, [r9]                         ; the first bytes
+    vmovq       xmm18, [r9 + rbx - 8]               ; the last bytes
+    vpshufb     xmm18, xmm18, [rcx + 24]            ; in their places
+    vporq       xmm18, xmm17, xmm18                 ; zero-padded
+.alone_in_1_done:
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 560]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm17, [rsi + 1264]          ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      xmm7, xmm3, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenclast zmm8, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
+    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [rsi + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm4, zmm3                   ; C1: S += it
+    vpxorq      zmm6, zmm6, zmm5                    ; C1: LO += it
+    vpxorq      zmm19, zmm0, zmm7                   ; C1: HI += it
+    cmp         rbx, 0x08
+    jae         .alone_out_1_longest
+    cmp         rbx, 0x04
+    jb          .alone_out_1_under_4
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rbp], xmm8                         ; the first bytes
+    vpshufb     xmm0, xmm8, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [rbp + rbx - 4], xmm0               ; the last bytes
+    jmp         .alone_out_1_done
+.alone_out_1_under_4:
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rbp], xmm8, 0x00              ; the first bytes
+    mov         rdx, rbx
+    shr         rdx, 0x01
+    vpshufb     xmm0, xmm8, [rcx + rdx + 16]
+    vpextrb     byte [rbp + rdx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm8, [rcx + rbx + 15]        ; the last bytes
+    vpextrb     byte [rbp + rbx - 1], xmm0, 0x00    ; the last bytes
+    jmp         .alone_out_1_done
+.alone_out_1_longest:
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rbp], xmm8, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm8, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [rbp + rbx - 8], xmm0, 0x00         ; the last bytes
+.alone_out_1_done:
+    jmp         .alone_reduce
+.alone_from_16:
+    vmovdqu64   xmm18, [r9]                         ; whole blocks
+    lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9]                  ; text, zero-padded
+    vmovdqu64   xmm17, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm17, [rdx + 1264]          ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
@@ -2155,38 +2718,359 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
     vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
-    vmovdqu8    [rbp]{k1}, zmm0                     ; AES: written
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
-    vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm5{k2}{z}, [rdx]                  ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
-    vpxorq      zmm5, zmm0, zmm5                    ; C1: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C1: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vaesenclast zmm8, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
+    vpandq      zmm3, zmm8, [rel gcm128_avx512_winograd_clmul1_x32_streams_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
-    vpxorq      zmm15, zmm4, zmm0                   ; C1: S += it
+    vpxorq      zmm15, zmm4, zmm3                   ; C1: S += it
     vpxorq      zmm6, zmm6, zmm5                    ; C1: LO += it
-    vpxorq      zmm16, zmm3, zmm7                   ; C1: HI += it
+    vpxorq      zmm19, zmm0, zmm7                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm8                         ; written
     jmp         .alone_reduce
-.alone_over_1:
-    lea         rcx, [rsi + 15]
+.alone_from_17:
+    cmp         rbx, 0x31
+    jae         .alone_from_49
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x21
+    jae         .alone_from_33
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, rbx
+    vmovdqu64   xmm17, [r9]                         ; whole blocks
+    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm18, ymm17, xmm18, 0x01          ; with them
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 560]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm17, [rsi + 1264]          ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      xmm7, xmm3, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenclast zmm8, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
+    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [rsi + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm4, zmm3                   ; C1: S += it
+    vpxorq      zmm6, zmm6, zmm5                    ; C1: LO += it
+    vpxorq      zmm19, zmm0, zmm7                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm8                         ; written
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm0, zmm8, 0x01
+    vpxorq      xmm0, xmm0, xmm8                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + rbx - 16]        ; at the end
+    vpshufb     xmm3, xmm8, [rcx + rbx + 160]       ; in front
+    vpxorq      xmm0, xmm3, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rbp + rbx - 16], xmm0              ; written
+    jmp         .alone_reduce
+.alone_from_33:
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, rbx
+    vmovdqu64   ymm17, [r9]                         ; whole blocks
+    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm17, xmm18, 0x02          ; with them
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 560]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm17, [rsi + 1264]          ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      xmm7, xmm3, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenclast zmm8, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
+    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [rsi + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm4, zmm3                   ; C1: S += it
+    vpxorq      zmm6, zmm6, zmm5                    ; C1: LO += it
+    vpxorq      zmm19, zmm0, zmm7                   ; C1: HI += it
+    vmovdqu64   [rbp], ymm8                         ; written
+    vextracti64x2 xmm0, zmm8, 0x01
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm8, 0x02
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rbx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rcx + rbx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rbx - 16], xmm0              ; written
+    jmp         .alone_reduce
+.alone_from_49:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x40
+    jae         .alone_from_64
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, rbx
+    vmovdqu64   ymm17, [r9]                         ; whole blocks
+    vinserti64x2 zmm17, zmm17, [r9 + 32], 0x02      ; and the third
+    vmovdqu64   xmm18, [r9 + rbx - 16]              ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm17, xmm18, 0x03          ; with them
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 560]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rsi + 1264]                 ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpxorq      xmm7, xmm3, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenclast zmm8, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
+    vpandq      zmm3, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm3, zmm3, zmm1                    ; C
+    vpxorq      zmm5, zmm3, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [rsi + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm4, zmm3                   ; C1: S += it
+    vpxorq      zmm6, zmm6, zmm5                    ; C1: LO += it
+    vpxorq      zmm19, zmm0, zmm7                   ; C1: HI += it
+    vextracti64x2 xmm0, zmm8, 0x02
+    vmovdqu64   [rbp], ymm8                         ; written
+    vmovdqu64   [rbp + 32], xmm0                    ; written
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm8, 0x03
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rcx + rbx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rcx + rbx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rbp + rbx - 16], xmm0              ; written
+    jmp         .alone_reduce
+.alone_from_64:
+    vmovdqu64   zmm18, [r9]                         ; whole blocks
+    lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
     vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
+    vpclmulqdq  xmm4, xmm3, xmm3, 0x10              ; S: A0·A1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
+    vpxorq      xmm4, xmm19, xmm4                   ; S: S += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
+    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpxorq      xmm6, xmm6, xmm7                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vaesenclast zmm5, zmm0, zmm5                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm3                    ; S: HI += it
+    vpshufb     zmm3, zmm5, zmm1                    ; C
+    vpxorq      zmm7, zmm3, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm3, [rdx + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
+    vpxorq      zmm15, zmm4, zmm3                   ; C1: S += it
+    vpxorq      zmm6, zmm6, zmm7                    ; C1: LO += it
+    vpxorq      zmm19, zmm0, zmm8                   ; C1: HI += it
+    vmovdqu64   [rbp], zmm5                         ; written
+    jmp         .alone_reduce
+.alone_more:
+    mov         rcx, rbx
+    sub         rcx, 0x01
+    and         rcx, 0x3f
+    add         rcx, 0x01                           ; bytes of the last register
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rdx, rcx
+    mov         rsi, rbx
+    sub         rsi, rcx                            ; bytes before the last register
+    lea         r8, [r9 + rsi]                      ; the last register
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x40
+    jae         .alone_in_longest
+    cmp         rcx, 0x31
+    jb          .alone_in_under_49
+    vmovdqu64   ymm17, [r8]                         ; whole blocks
+    vinserti64x2 zmm17, zmm17, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm17, xmm18, 0x03          ; with them
+    jmp         .alone_in_done
+.alone_in_under_49:
+    cmp         rcx, 0x21
+    jb          .alone_in_under_33
+    vmovdqu64   ymm17, [r8]                         ; whole blocks
+    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm17, xmm18, 0x02          ; with them
+    jmp         .alone_in_done
+.alone_in_under_33:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
+    jb          .alone_in_under_17
+    vmovdqu64   xmm17, [r8]                         ; whole blocks
+    vmovdqu64   xmm18, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm18, xmm18, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm18, ymm17, xmm18, 0x01          ; with them
+    jmp         .alone_in_done
+.alone_in_under_17:
+    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm18, xmm17, [rdx + 32]            ; those of the last block, zero-padded
+    jmp         .alone_in_done
+.alone_in_longest:
+    vmovdqu64   zmm18, [r8]                         ; whole blocks
+.alone_in_done:
+    lea         r8, [rbx + 15]
+    and         r8, -16
+    lea         r10, [rdi + 560]
+    sub         r10, r8                             ; H^(m+1)
+    vmovdqu64   xmm17, [rdi + 1840]                 ; the key term of H
+    lea         r8, [rcx + 15]
+    and         r8, -16                             ; in whole blocks
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpandq      xmm17, xmm17, [r11 + r8 + 48]       ; if a lane is free
+    vpxorq      xmm17, xmm17, [r10 + 1264]          ; the key terms of all powers that are met
+    cmp         rbx, 321
+    jae         .alone_over_5
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0xc1
+    jae         .alone_over_3
+    cmp         rbx, 0x81
+    jae         .alone_over_2
     vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm20, xmm16, xmm16, 0x10           ; lengths: A0·A1
@@ -2210,7 +3094,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
+    vpxorq      xmm7, xmm3, [r10 - 16]              ; S: T = A + C1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
@@ -2231,53 +3115,33 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vpxorq      xmm3, xmm3, [r10 + 624]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
     vmovdqu64   [rbp], zmm4                         ; AES: written
     vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
-    vpxorq      xmm16, xmm7, xmm3                   ; S: HI += it
-    vmovdqu8    [rbp + 64]{k1}, zmm0                ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm16, zmm0, zmm5                   ; AES: last round: the other text
+    vpxorq      xmm19, xmm7, xmm3                   ; S: HI += it
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
-    vmovdqu8    zmm5{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C2: T = A + C1
-    vpxorq      zmm5, zmm0, zmm5                    ; C2: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm5, zmm0, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
-    jmp         .alone_reduce
+    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_2:
-    cmp         rsi, 0xc1
-    jae         .alone_over_3
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 128]            ; text, zero-padded
     vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm21, xmm16, xmm16, 0x10           ; lengths: A0·A1
@@ -2308,7 +3172,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpxorq      xmm7, xmm3, [rdx - 16]              ; S: T = A + C1
+    vpxorq      xmm7, xmm3, [r10 - 16]              ; S: T = A + C1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
@@ -2334,7 +3198,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vpxorq      xmm3, xmm3, [r10 + 624]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
@@ -2344,21 +3208,18 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm5                    ; AES: written
     vpxorq      zmm6, zmm14, zmm18                  ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
+    vaesenclast zmm16, zmm0, zmm6                   ; AES: last round: the other text
     vpxorq      xmm10, xmm7, xmm3                   ; S: HI += it
-    vmovdqu8    [rbp + 128]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm7{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
-    vmovdqu8    zmm8{k2}{z}, [rdx + 768]            ; powers of the blocks that there are
-    vpxorq      zmm7, zmm0, zmm7                    ; C3: T = A + C1
-    vpxorq      zmm8, zmm0, zmm8                    ; C3: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 768]             ; C3: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
@@ -2366,31 +3227,20 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C3: LO += it
     vpternlogq  zmm10, zmm6, zmm8, 0x96             ; C3: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
     vpxorq      zmm15, zmm21, zmm0                  ; C1: S += it
     vpxorq      zmm6, zmm9, zmm3                    ; C1: LO += it
-    vpxorq      zmm16, zmm10, zmm4                  ; C1: HI += it
-    jmp         .alone_reduce
+    vpxorq      zmm19, zmm10, zmm4                  ; C1: HI += it
+    jmp         .alone_written
 .alone_over_3:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 192]            ; text, zero-padded
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 257
+    jae         .alone_over_4
     vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
@@ -2427,7 +3277,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vaesenc     zmm7, zmm20, zmm8                   ; AES: round 4
-    vpxorq      xmm20, xmm3, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm20, xmm3, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
@@ -2459,7 +3309,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vpxorq      xmm3, xmm3, [r10 + 624]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
@@ -2472,64 +3322,41 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenclast zmm7, zmm7, zmm8                    ; AES: last round: the other text
     vmovdqu64   [rbp + 128], zmm7                   ; AES: written
     vpxorq      zmm8, zmm14, zmm18                  ; AES: k_Nr + text
-    vpxorq      xmm16, xmm9, xmm3                   ; S: HI += it
-    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 192]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpxorq      xmm19, xmm9, xmm3                   ; S: HI += it
+    vaesenclast zmm16, zmm0, zmm8                   ; AES: last round: the other text
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm3, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm9, zmm7, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm10, zmm7, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm9, zmm7, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm7, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
     vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C3: S += it
     vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C3: HI += it
+    vpternlogq  zmm19, zmm8, zmm10, 0x96            ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
-    vmovdqu8    zmm5{k2}{z}, [rdx + 832]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C4: T = A + C1
-    vpxorq      zmm5, zmm0, zmm5                    ; C4: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm0, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
-    jmp         .alone_reduce
+    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_4:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 385
-    jae         .alone_over_6
-    cmp         rsi, 321
-    jae         .alone_over_5
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 256]            ; text, zero-padded
     vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
@@ -2572,7 +3399,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vaesenc     zmm7, zmm19, zmm8                   ; AES: round 4
-    vpxorq      xmm19, xmm3, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm19, xmm3, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
@@ -2610,7 +3437,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vpxorq      xmm3, xmm3, [r10 + 624]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
@@ -2627,18 +3454,17 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rbp + 192], zmm7                   ; AES: written
     vpxorq      zmm8, zmm14, zmm18                  ; AES: k_Nr + text
     vpxorq      xmm11, xmm9, xmm3                   ; S: HI += it
-    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 256]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm16, zmm0, zmm8                   ; AES: last round: the other text
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm3, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm9, zmm6, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm10, zmm6, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm9, zmm6, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm6, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
@@ -2646,16 +3472,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm19, zmm5, zmm9, 0x96             ; C3: LO += it
     vpternlogq  zmm11, zmm8, zmm10, 0x96            ; C3: HI += it
     vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm7{k2}{z}, [rdx + 256]            ; powers of the blocks that there are
-    vmovdqu8    zmm8{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
-    vpxorq      zmm7, zmm0, zmm7                    ; C5: T = A + C1
-    vpxorq      zmm8, zmm0, zmm8                    ; C5: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
@@ -2663,31 +3487,21 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm19, zmm5, zmm7, 0x96             ; C5: LO += it
     vpternlogq  zmm11, zmm6, zmm8, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
     vpxorq      zmm15, zmm24, zmm0                  ; C1: S += it
     vpxorq      zmm6, zmm19, zmm3                   ; C1: LO += it
-    vpxorq      zmm16, zmm11, zmm4                  ; C1: HI += it
-    jmp         .alone_reduce
+    vpxorq      zmm19, zmm11, zmm4                  ; C1: HI += it
+    jmp         .alone_written
 .alone_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 320]            ; text, zero-padded
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 449
+    jae         .alone_over_7
+    cmp         rbx, 385
+    jae         .alone_over_6
     vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
@@ -2737,7 +3551,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vaesenc     zmm7, zmm19, zmm8                   ; AES: round 4
     vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
-    vpxorq      xmm21, xmm3, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm21, xmm3, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
@@ -2780,7 +3594,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vpxorq      xmm3, xmm3, [r10 + 624]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
@@ -2798,77 +3612,57 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      zmm9, zmm14, [r9 + 256]             ; AES: k_Nr + text
     vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm9                   ; AES: written
-    vpxorq      xmm16, xmm11, xmm3                  ; S: HI += it
+    vpxorq      xmm19, xmm11, xmm3                  ; S: HI += it
     vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 320]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm16, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 704]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm11, zmm7, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm12, zmm7, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm11, zmm7, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm7, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
     vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C3: S += it
     vpternlogq  zmm6, zmm5, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm16, zmm10, zmm12, 0x96           ; C3: HI += it
+    vpternlogq  zmm19, zmm10, zmm12, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm8, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
     vpshufb     zmm8, zmm9, zmm1                    ; C
-    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 896]            ; C5: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
     vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C5: S += it
     vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm16, zmm7, zmm10, 0x96            ; C5: HI += it
+    vpternlogq  zmm19, zmm7, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 320]            ; powers of the blocks that there are
-    vmovdqu8    zmm5{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C6: T = A + C1
-    vpxorq      zmm5, zmm0, zmm5                    ; C6: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm5, zmm0, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
-    jmp         .alone_reduce
+    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_6:
-    cmp         rsi, 449
-    jae         .alone_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 384]            ; text, zero-padded
     vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
@@ -2924,7 +3718,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
     vaesenc     zmm15, zmm20, zmm8                  ; AES: round 4
-    vpxorq      xmm20, xmm3, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm20, xmm3, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
@@ -2973,7 +3767,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vpxorq      xmm3, xmm3, [r10 + 624]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
@@ -2996,18 +3790,17 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      xmm13, xmm11, xmm3                  ; S: HI += it
     vmovdqu64   [rbp + 320], zmm9                   ; AES: written
     vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 384]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm16, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 704]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm11, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm12, zmm6, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm11, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm6, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
@@ -3015,14 +3808,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm19, zmm5, zmm11, 0x96            ; C3: LO += it
     vpternlogq  zmm13, zmm10, zmm12, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm7, zmm8, zmm1                    ; C
-    vpxorq      zmm8, zmm7, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm7, [rdx + 896]            ; C5: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm7, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
@@ -3030,16 +3823,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C5: LO += it
     vpternlogq  zmm13, zmm6, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm9, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm7{k2}{z}, [rdx + 384]            ; powers of the blocks that there are
-    vmovdqu8    zmm8{k2}{z}, [rdx + 1024]           ; powers of the blocks that there are
-    vpxorq      zmm7, zmm0, zmm7                    ; C7: T = A + C1
-    vpxorq      zmm8, zmm0, zmm8                    ; C7: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 1024]            ; C7: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
@@ -3047,32 +3838,16 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm19, zmm5, zmm7, 0x96             ; C7: LO += it
     vpternlogq  zmm13, zmm6, zmm8, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
     vpxorq      zmm15, zmm26, zmm0                  ; C1: S += it
     vpxorq      zmm6, zmm19, zmm3                   ; C1: LO += it
-    vpxorq      zmm16, zmm13, zmm4                  ; C1: HI += it
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .alone_reduce
+    vpxorq      zmm19, zmm13, zmm4                  ; C1: HI += it
+    jmp         .alone_written
 .alone_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1264]                 ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 448]            ; text, zero-padded
     vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
@@ -3134,7 +3909,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vaesenc     zmm7, zmm19, zmm8                   ; AES: round 4
     vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
-    vpxorq      xmm21, xmm3, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm21, xmm3, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
@@ -3189,7 +3964,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm16, zmm19, zmm13                 ; AES: round 9
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
+    vpxorq      xmm3, xmm3, [r10 + 624]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
@@ -3212,80 +3987,132 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rbp + 320], zmm10                  ; AES: written
     vpxorq      zmm12, zmm14, [r9 + 384]            ; AES: k_Nr + text
     vaesenclast zmm12, zmm16, zmm12                 ; AES: last round: the other text
-    vpxorq      xmm16, xmm11, xmm3                  ; S: HI += it
+    vpxorq      xmm19, xmm11, xmm3                  ; S: HI += it
     vmovdqu64   [rbp + 384], zmm12                  ; AES: written
     vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 448]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm16, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm16, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm11, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm11, zmm3, [r10 + 704]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C2: U0·U1
     vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm13, zmm7, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm14, zmm7, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm13, zmm7, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm14, zmm7, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: U0·U1
     vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C3: S += it
     vpternlogq  zmm6, zmm5, zmm13, 0x96             ; C3: LO += it
-    vpternlogq  zmm16, zmm11, zmm14, 0x96           ; C3: HI += it
+    vpternlogq  zmm19, zmm11, zmm14, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm8, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
     vpshufb     zmm8, zmm9, zmm1                    ; C
-    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm11, zmm8, [rdx + 896]            ; C5: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm11, zmm8, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: U0·U1
     vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C5: S += it
     vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm16, zmm7, zmm11, 0x96            ; C5: HI += it
+    vpternlogq  zmm19, zmm7, zmm11, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm10, zmm1                   ; C
-    vpxorq      zmm5, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
     vpshufb     zmm8, zmm12, zmm1                   ; C
-    vpxorq      zmm9, zmm8, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1024]           ; C7: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1024]           ; C7: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
     vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C7: S += it
     vpternlogq  zmm6, zmm5, zmm9, 0x96              ; C7: LO += it
-    vpternlogq  zmm16, zmm7, zmm10, 0x96            ; C7: HI += it
+    vpternlogq  zmm19, zmm7, zmm10, 0x96            ; C7: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 448]            ; powers of the blocks that there are
-    vmovdqu8    zmm5{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C8: T = A + C1
-    vpxorq      zmm5, zmm0, zmm5                    ; C8: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm5, zmm0, [r10 + 1088]            ; C8: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm7, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm4, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm4, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm5, zmm8, 0x96             ; C1: HI += it
+    vpternlogq  zmm19, zmm5, zmm8, 0x96             ; C1: HI += it
+.alone_written:
+    lea         rdx, [rbp + rsi]                    ; the last register
+    cmp         rcx, 0x40
+    jae         .alone_out_longest
+    cmp         rcx, 0x31
+    jb          .alone_out_under_49
+    vextracti64x2 xmm0, zmm16, 0x02
+    vmovdqu64   [rdx], ymm16                        ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm16, 0x03
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    jmp         .alone_out_done
+.alone_out_under_49:
+    cmp         rcx, 0x21
+    jb          .alone_out_under_33
+    vmovdqu64   [rdx], ymm16                        ; written
+    vextracti64x2 xmm0, zmm16, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm16, 0x02
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    jmp         .alone_out_done
+.alone_out_under_33:
+    cmp         rcx, 0x11
+    jb          .alone_out_under_17
+    vmovdqu64   [rdx], xmm16                        ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm0, zmm16, 0x01
+    vpxorq      xmm0, xmm0, xmm16                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm3, xmm16, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm0, xmm3, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    jmp         .alone_out_done
+.alone_out_under_17:
+    vmovdqu64   xmm0, [rdx - 16]                    ; the block before
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpxorq      xmm3, xmm16, xmm0                   ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx]             ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_out_done
+.alone_out_longest:
+    vmovdqu64   [rdx], zmm16                        ; written
+.alone_out_done:
 .alone_reduce:
     vpxorq      zmm0, zmm6, zmm15                   ; reduce: LO += S
     vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm16, zmm15, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm2, zmm16                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm19, zmm15, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm19                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
@@ -3440,11 +4267,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenclast zmm3, zmm24, zmm3                   ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm3                   ; AES: written
     add         r9, 512                             ; next group
-    sub         rsi, 512
-    cmp         rsi, 513
+    sub         rbx, 512
+    cmp         rbx, 513
     jb          .rest
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     zmm3, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -3644,8 +4469,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  xmm26, xmm3, [rdi + 1344], 0x96     ; reduce: minus the key terms
     add         r9, 512                             ; next group
     add         rbp, 512
-    sub         rsi, 512
-    cmp         rsi, 513
+    sub         rbx, 512
+    cmp         rbx, 513
     jae         .group
 .after_group:
 .rest:
@@ -3654,55 +4479,129 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     shl         r8, 0x03                            ; bits
     vmovq       xmm15, r8
     vpunpcklqdq xmm3, xmm3, xmm15                   ; bits of both lengths, bytes reversed
-    cmp         rsi, 257
+    mov         rcx, rbx
+    sub         rcx, 0x01
+    and         rcx, 0x3f
+    add         rcx, 0x01                           ; bytes of the last register
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rdx, rcx
+    mov         rsi, rbx
+    sub         rsi, rcx                            ; bytes before the last register
+    lea         r8, [r9 + rsi]                      ; the last register
+    cmp         rcx, 0x40
+    jae         .rest_in_longest
+    cmp         rcx, 0x31
+    jb          .rest_in_under_49
+    vmovdqu64   ymm15, [r8]                         ; whole blocks
+    vinserti64x2 zmm15, zmm15, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm15, xmm17, 0x03          ; with them
+    jmp         .rest_in_done
+.rest_in_under_49:
+    cmp         rcx, 0x21
+    jb          .rest_in_under_33
+    vmovdqu64   ymm15, [r8]                         ; whole blocks
+    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm15, xmm17, 0x02          ; with them
+    jmp         .rest_in_done
+.rest_in_under_33:
+    cmp         rcx, 0x11
+    jb          .rest_in_under_17
+    vmovdqu64   xmm15, [r8]                         ; whole blocks
+    vmovdqu64   xmm17, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm19, ymm15, xmm17, 0x01          ; with them
+    jmp         .rest_in_done
+.rest_in_under_17:
+    cmp         rcx, 0x10
+    jb          .rest_in_under_16
+    vmovdqu64   xmm19, [r8]                         ; whole blocks
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_in_done
+.rest_in_under_16:
+    cmp         rcx, 0x08
+    jb          .rest_in_under_8
+    vmovq       xmm15, [r8]                         ; the first bytes
+    vmovq       xmm17, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm17, xmm17, [rdx + 24]            ; in their places
+    vporq       xmm19, xmm15, xmm17                 ; zero-padded
+    jmp         .rest_in_done
+.rest_in_under_8:
+    cmp         rcx, 0x04
+    jb          .rest_in_under_4
+    vmovd       xmm15, [r8]                         ; the first bytes
+    vmovd       xmm17, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm17, xmm17, [rdx + 20]            ; in their places
+    vporq       xmm19, xmm15, xmm17                 ; zero-padded
+    jmp         .rest_in_done
+.rest_in_under_4:
+    movzx       r10d, byte [r8]                     ; byte 0
+    vmovq       xmm15, r10
+    mov         r10d, 0x00                          ; no byte stays
+    mov         r10, rcx
+    shr         r10, 0x01
+    movzx       r10d, byte [r8 + r10]               ; byte n >> 1
+    vmovq       xmm17, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm17, xmm17, 0x01
+    vporq       xmm15, xmm15, xmm17
+    movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
+    vmovq       xmm17, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm17, xmm17, 0x02
+    vporq       xmm15, xmm15, xmm17
+    vpandq      xmm19, xmm15, [rdx + 112]           ; zero-padded
+    jmp         .rest_in_done
+.rest_in_longest:
+    vmovdqu64   zmm19, [r8]                         ; whole blocks
+.rest_in_done:
+    lea         r8, [rbx + 15]
+    and         r8, -16
+    lea         r10, [rdi + 560]
+    sub         r10, r8                             ; H^(m+1)
+    vmovdqu64   xmm15, [rdi + 1840]                 ; the key term of H
+    lea         r8, [rcx + 15]
+    and         r8, -16                             ; in whole blocks
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpandq      xmm15, xmm15, [r11 + r8 + 48]       ; if a lane is free
+    vpxorq      xmm17, xmm15, [r10 + 1280]          ; the key terms of all powers that are met
+    cmp         rbx, 257
     jae         .rest_over_4
-    cmp         rsi, 0x81
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x81
     jae         .rest_over_2
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x41
+    cmp         rbx, 0x41
     jae         .rest_over_1
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9]                  ; text, zero-padded
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^6: C
-    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^6: C
+    vmovdqu64   zmm16, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^5: C
-    vmovdqu64   zmm19, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
-    vpshufb     zmm19, zmm19, zmm1                  ; C5·H^4: C
-    vpclmulqdq  zmm21, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
-    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C4·H^5: A0·A1
+    vpshufb     zmm16, zmm16, zmm1                  ; C4·H^5: C
+    vmovdqu64   zmm18, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
+    vpshufb     zmm18, zmm18, zmm1                  ; C5·H^4: C
+    vpclmulqdq  zmm21, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C4·H^5: A0·A1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpclmulqdq  zmm4, zmm19, zmm19, 0x10            ; C5·H^4: A0·A1
+    vpclmulqdq  zmm4, zmm18, zmm18, 0x10            ; C5·H^4: A0·A1
     vpternlogq  zmm21, zmm20, zmm4, 0x96            ; C6·H^3: S += it
-    vpxorq      zmm4, zmm16, [rdi + 192]            ; C3·H^6: T = A + C1
+    vpxorq      zmm4, zmm15, [rdi + 192]            ; C3·H^6: T = A + C1
     vpclmulqdq  zmm20, zmm4, zmm4, 0x10             ; C3·H^6: T0·T1
-    vpxorq      zmm4, zmm18, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm4, zmm16, [rdi + 256]            ; C4·H^5: T = A + C1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: T0·T1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpxorq      zmm5, zmm19, [rdi + 320]            ; C5·H^4: T = A + C1
+    vpxorq      zmm5, zmm18, [rdi + 320]            ; C5·H^4: T = A + C1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: T0·T1
     vpternlogq  zmm20, zmm4, zmm5, 0x96             ; C6·H^3: LO += it
-    vpxorq      zmm4, zmm16, [rdi + 832]            ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
+    vpxorq      zmm4, zmm15, [rdi + 832]            ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpxorq      zmm4, zmm18, [rdi + 896]            ; C4·H^5: U = A + C2
+    vpxorq      zmm4, zmm16, [rdi + 896]            ; C4·H^5: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vpxorq      zmm5, zmm19, [rdi + 960]            ; C5·H^4: U = A + C2
+    vpxorq      zmm5, zmm18, [rdi + 960]            ; C5·H^4: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^4: U0·U1
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C6·H^3: HI += it
+    vpternlogq  zmm15, zmm4, zmm5, 0x96             ; C6·H^3: HI += it
     vmovdqu64   zmm4, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
     vpshufb     zmm4, zmm4, zmm1                    ; C6·H^3: C
@@ -3722,7 +4621,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6·H^3: U0·U1
     vpxorq      zmm5, zmm5, [rdi + 1088]            ; C7·H^2: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^2: U0·U1
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
+    vpternlogq  zmm15, zmm4, zmm5, 0x96             ; C8·H^1: HI += it
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
     vmovdqu64   zmm4, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C8·H^1: C
@@ -3743,111 +4642,93 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      zmm5, zmm5, [rdi + 768]             ; C2·H^7: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2·H^7: U0·U1
     vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; C1·H^8: HI += it
+    vpternlogq  zmm15, zmm4, zmm5, 0x96             ; C1·H^8: HI += it
     vmovdqu64   zmm4, [rbp]                         ; C1·H^8: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C1·H^8: C
     vpxorq      zmm4, zmm4, zmm26                   ; C1·H^8: A = X + C
     vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; C1·H^8: A0·A1
     vpxorq      zmm5, zmm21, zmm5                   ; C1·H^8: S += it
-    vpxorq      zmm6, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      zmm6, zmm14, zmm19                  ; AES: k_Nr + text
     vpxorq      zmm7, zmm4, [rdi + 64]              ; C1·H^8: T = A + C1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1·H^8: T0·T1
     vpternlogq  zmm20, zmm7, zmm5, 0x96             ; reduce: LO += S
     vpxorq      zmm4, zmm4, [rdi + 704]             ; C1·H^8: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1·H^8: U0·U1
-    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm16, zmm4, zmm5, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm4, zmm20, zmm2, 0x10             ; reduce: LO0·Q'
-    vpshufd     zmm5, zmm20, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm5, zmm16, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm4, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm26, ymm5, ymm4                   ; reduce: add up the lanes
-    vmovdqu8    [rbp + 512]{k1}, zmm0               ; AES: written
-    vextracti64x2 xmm4, ymm26, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm26, xmm4, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm4, xmm3, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      xmm5, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenclast zmm18, zmm0, zmm6                   ; AES: last round: the other text
+    vpternlogq  zmm15, zmm4, zmm5, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm0, zmm20, zmm2, 0x10             ; reduce: LO0·Q'
+    vpshufd     zmm4, zmm20, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm4, zmm15, zmm0, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm4, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm26, ymm4, ymm0                   ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm26, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm26, xmm0, [rdi + 1344], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm0, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm4, xmm3, [rdi + 1200]            ; lengths: U = A + C2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: A0·A1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vmovdqu8    zmm6{k2}{z}, [rdx]                  ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C1: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C1: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpandq      zmm5, zmm18, [rdx + 112]            ; AES: C, zero-padded
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vpshufb     zmm5, zmm5, zmm1                    ; C
+    vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
+    vpxorq      zmm6, zmm5, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm5, [r10 + 640]             ; C1: U = A + C2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
-    vpxorq      zmm15, zmm3, zmm0                   ; C1: S += it
-    vpxorq      zmm6, zmm4, zmm6                    ; C1: LO += it
-    vpxorq      zmm16, zmm5, zmm7                   ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm15, zmm3, zmm5                   ; C1: S += it
+    vpxorq      zmm6, zmm0, zmm6                    ; C1: LO += it
+    vpxorq      zmm19, zmm4, zmm7                   ; C1: HI += it
+    jmp         .rest_written
 .rest_over_1:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 64]             ; text, zero-padded
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^6: C
-    vmovdqu64   zmm19, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
-    vpshufb     zmm19, zmm19, zmm1                  ; C4·H^5: C
+    vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^6: C
+    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^5: C
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
     vpshufb     zmm20, zmm20, zmm1                  ; C5·H^4: C
-    vpclmulqdq  zmm23, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm23, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpclmulqdq  zmm21, zmm19, zmm19, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  zmm21, zmm18, zmm18, 0x10           ; C4·H^5: A0·A1
     vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C5·H^4: A0·A1
     vpternlogq  zmm23, zmm21, zmm22, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm21, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm21, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
     vpclmulqdq  zmm22, zmm21, zmm21, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
-    vpxorq      zmm4, zmm19, [rdi + 256]            ; C4·H^5: T = A + C1
+    vpxorq      zmm4, zmm18, [rdi + 256]            ; C4·H^5: T = A + C1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: T0·T1
     vpxorq      zmm21, zmm20, [rdi + 320]           ; C5·H^4: T = A + C1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5·H^4: T0·T1
     vpternlogq  zmm22, zmm4, zmm21, 0x96            ; C6·H^3: LO += it
-    vpxorq      zmm4, zmm16, [rdi + 832]            ; C3·H^6: U = A + C2
+    vpxorq      zmm4, zmm15, [rdi + 832]            ; C3·H^6: U = A + C2
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
     vpclmulqdq  zmm21, zmm4, zmm4, 0x10             ; C3·H^6: U0·U1
-    vpxorq      zmm4, zmm19, [rdi + 896]            ; C4·H^5: U = A + C2
+    vpxorq      zmm4, zmm18, [rdi + 896]            ; C4·H^5: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^5: U0·U1
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 2
-    vpxorq      zmm16, zmm20, [rdi + 960]           ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 2
+    vpxorq      zmm15, zmm20, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5·H^4: U0·U1
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpternlogq  zmm21, zmm4, zmm16, 0x96            ; C6·H^3: HI += it
+    vpternlogq  zmm21, zmm4, zmm15, 0x96            ; C6·H^3: HI += it
     vmovdqu64   zmm4, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C6·H^3: C
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
     vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
     vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
-    vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm15, zmm4, zmm4, 0x10             ; C6·H^3: A0·A1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
     vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C7·H^2: A0·A1
-    vpternlogq  zmm23, zmm16, zmm7, 0x96            ; C8·H^1: S += it
+    vpternlogq  zmm23, zmm15, zmm7, 0x96            ; C8·H^1: S += it
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vpxorq      zmm7, zmm4, [rdi + 384]             ; C6·H^3: T = A + C1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
-    vpxorq      zmm16, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
+    vpxorq      zmm15, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C7·H^2: T0·T1
+    vpclmulqdq  zmm8, zmm15, zmm15, 0x10            ; C7·H^2: T0·T1
     vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C8·H^1: LO += it
     vpxorq      zmm4, zmm4, [rdi + 1024]            ; C6·H^3: U = A + C2
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
@@ -3898,117 +4779,98 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rbp + 512], zmm5                   ; AES: written
     vpshufd     zmm6, zmm22, 0x4e                   ; reduce: (LO1, LO0)
     vpternlogq  zmm6, zmm21, zmm4, 0x96             ; reduce: RES = fold(LO) + HI
-    vpxorq      zmm4, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      zmm4, zmm14, zmm19                  ; AES: k_Nr + text
     vextracti64x4 ymm7, zmm6, 0x01                  ; reduce: upper lanes
     vpxorq      ymm26, ymm6, ymm7                   ; reduce: add up the lanes
     vextracti64x2 xmm6, ymm26, 0x01                 ; reduce: upper lanes
-    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vaesenclast zmm18, zmm0, zmm4                   ; AES: last round: the other text
     vpternlogq  xmm26, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm4, xmm3, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      xmm7, xmm3, [rdi + 1200]            ; lengths: U = A + C2
-    vmovdqu8    [rbp + 576]{k1}, zmm0               ; AES: written
+    vpxorq      xmm0, xmm3, [rdi + 560]             ; lengths: T = A + C1
+    vpxorq      xmm4, xmm3, [rdi + 1200]            ; lengths: U = A + C2
     vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; lengths: A0·A1
-    vpclmulqdq  xmm6, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm16, xmm7, xmm7, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpclmulqdq  xmm6, xmm0, xmm0, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm19, xmm4, xmm4, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm18, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
-    vmovdqu8    zmm4{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C2: T = A + C1
-    vpxorq      zmm4, zmm0, zmm4                    ; C2: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
     vpshufb     zmm5, zmm5, zmm1                    ; C
     vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
-    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm5, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
-    jmp         .rest_reduce
+    vpternlogq  zmm19, zmm4, zmm8, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_2:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0xc1
+    cmp         rbx, 0xc1
     jae         .rest_over_3
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 128]            ; text, zero-padded
-    vmovdqu64   zmm16, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm16, zmm16, zmm1                  ; C3·H^6: C
-    vmovdqu64   zmm19, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
+    vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^6: C
+    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm1                  ; C4·H^5: C
+    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^5: C
     vmovdqu64   zmm21, [rbp + 256]                  ; C5·H^4: C, bytes as in memory
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
     vpshufb     zmm21, zmm21, zmm1                  ; C5·H^4: C
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpclmulqdq  zmm24, zmm16, zmm16, 0x10           ; C3·H^6: A0·A1
-    vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C4·H^5: A0·A1
+    vpclmulqdq  zmm24, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm22, zmm18, zmm18, 0x10           ; C4·H^5: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C5·H^4: A0·A1
     vpternlogq  zmm24, zmm22, zmm23, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm18, zmm18, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm16, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm22, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
     vpclmulqdq  zmm23, zmm22, zmm22, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm22, zmm19, [rdi + 256]           ; C4·H^5: T = A + C1
+    vpxorq      zmm22, zmm18, [rdi + 256]           ; C4·H^5: T = A + C1
     vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C4·H^5: T0·T1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
     vpxorq      zmm4, zmm21, [rdi + 320]            ; C5·H^4: T = A + C1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: T0·T1
     vpternlogq  zmm23, zmm22, zmm4, 0x96            ; C6·H^3: LO += it
     vaesenc     zmm4, zmm20, zmm5                   ; AES: round 1
-    vpxorq      zmm16, zmm16, [rdi + 832]           ; C3·H^6: U = A + C2
-    vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C3·H^6: U0·U1
+    vpxorq      zmm15, zmm15, [rdi + 832]           ; C3·H^6: U = A + C2
+    vpclmulqdq  zmm20, zmm15, zmm15, 0x10           ; C3·H^6: U0·U1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpxorq      zmm5, zmm19, [rdi + 896]            ; C4·H^5: U = A + C2
+    vpxorq      zmm5, zmm18, [rdi + 896]            ; C4·H^5: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4·H^5: U0·U1
-    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 2
-    vpxorq      zmm18, zmm21, [rdi + 960]           ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: U0·U1
+    vaesenc     zmm15, zmm16, zmm6                  ; AES: round 2
+    vpxorq      zmm16, zmm21, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5·H^4: U0·U1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpternlogq  zmm20, zmm5, zmm18, 0x96            ; C6·H^3: HI += it
+    vpternlogq  zmm20, zmm5, zmm16, 0x96            ; C6·H^3: HI += it
     vmovdqu64   zmm5, [rbp + 320]                   ; C6·H^3: C, bytes as in memory
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
     vpshufb     zmm5, zmm5, zmm1                    ; C6·H^3: C
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
-    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vpshufb     zmm16, zmm16, zmm1                  ; C7·H^2: C
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vmovdqu64   zmm15, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vpshufb     zmm15, zmm15, zmm1                  ; C7·H^2: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm5, zmm5, 0x10             ; C6·H^3: A0·A1
-    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C7·H^2: A0·A1
+    vpclmulqdq  zmm16, zmm5, zmm5, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C7·H^2: A0·A1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpternlogq  zmm24, zmm18, zmm19, 0x96           ; C8·H^1: S += it
+    vpternlogq  zmm24, zmm16, zmm18, 0x96           ; C8·H^1: S += it
     vpxorq      zmm7, zmm5, [rdi + 384]             ; C6·H^3: T = A + C1
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
-    vpxorq      zmm18, zmm16, [rdi + 448]           ; C7·H^2: T = A + C1
+    vpxorq      zmm16, zmm15, [rdi + 448]           ; C7·H^2: T = A + C1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7·H^2: T0·T1
-    vpternlogq  zmm23, zmm7, zmm18, 0x96            ; C8·H^1: LO += it
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^2: T0·T1
+    vpternlogq  zmm23, zmm7, zmm16, 0x96            ; C8·H^1: LO += it
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
     vpxorq      zmm5, zmm5, [rdi + 1024]            ; C6·H^3: U = A + C2
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^3: U0·U1
-    vpxorq      zmm7, zmm16, [rdi + 1088]           ; C7·H^2: U = A + C2
+    vpxorq      zmm7, zmm15, [rdi + 1088]           ; C7·H^2: U = A + C2
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7·H^2: U0·U1
     vpternlogq  zmm20, zmm5, zmm7, 0x96             ; C8·H^1: HI += it
@@ -4066,26 +4928,23 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rbp + 576], zmm4                   ; AES: written
     vextracti64x2 xmm5, ymm26, 0x01                 ; reduce: upper lanes
     vpternlogq  xmm26, xmm5, [rdi + 1344], 0x96     ; reduce: minus the key terms
-    vpxorq      zmm5, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      zmm5, zmm14, zmm19                  ; AES: k_Nr + text
     vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
-    vaesenclast zmm0, zmm0, zmm5                    ; AES: last round: the other text
-    vpxorq      xmm5, xmm3, [rdi + 1200]            ; lengths: U = A + C2
+    vaesenclast zmm18, zmm0, zmm5                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm3, [rdi + 1200]            ; lengths: U = A + C2
     vpclmulqdq  xmm9, xmm3, xmm3, 0x10              ; lengths: A0·A1
-    vmovdqu8    [rbp + 640]{k1}, zmm0               ; AES: written
     vpclmulqdq  xmm10, xmm7, xmm7, 0x10             ; lengths: T0·T1
-    vpclmulqdq  xmm11, xmm5, xmm5, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpclmulqdq  xmm11, xmm0, xmm0, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm18, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm5, zmm3, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm7{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
-    vmovdqu8    zmm8{k2}{z}, [rdx + 768]            ; powers of the blocks that there are
-    vpxorq      zmm7, zmm0, zmm7                    ; C3: T = A + C1
-    vpxorq      zmm8, zmm0, zmm8                    ; C3: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 768]             ; C3: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
@@ -4094,34 +4953,19 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm11, zmm5, zmm8, 0x96             ; C3: HI += it
     vpshufb     zmm0, zmm6, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
     vpxorq      zmm15, zmm9, zmm0                   ; C1: S += it
     vpxorq      zmm6, zmm10, zmm3                   ; C1: LO += it
-    vpxorq      zmm16, zmm11, zmm4                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm19, zmm11, zmm4                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_3:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 192]            ; text, zero-padded
-    vmovdqu64   zmm18, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm18, zmm18, zmm1                  ; C3·H^6: C
+    vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vpshufb     zmm18, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^6: C
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm21, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
@@ -4130,16 +4974,16 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm22, zmm22, zmm1                  ; C5·H^4: C
     vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm18, zmm18, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm25, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
     vpclmulqdq  zmm24, zmm21, zmm21, 0x10           ; C4·H^5: A0·A1
     vpaddd      zmm0, zmm0, zmm16                   ; AES: 12 blocks ahead
     vpclmulqdq  zmm16, zmm22, zmm22, 0x10           ; C5·H^4: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpternlogq  zmm25, zmm24, zmm16, 0x96           ; C6·H^3: S += it
-    vpxorq      zmm16, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm19, zmm18, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpclmulqdq  zmm24, zmm19, zmm19, 0x10           ; C3·H^6: T0·T1
-    vpxorq      zmm19, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm16, zmm18, zmm4                  ; AES: + k_0
+    vpxorq      zmm18, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C3·H^6: T0·T1
+    vpxorq      zmm18, zmm20, zmm4                  ; AES: + k_0
     vpxorq      zmm20, zmm21, [rdi + 256]           ; C4·H^5: T = A + C1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: T0·T1
@@ -4148,44 +4992,44 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C5·H^4: T0·T1
     vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
     vpternlogq  zmm24, zmm20, zmm4, 0x96            ; C6·H^3: LO += it
-    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 1
-    vpxorq      zmm18, zmm18, [rdi + 832]           ; C3·H^6: U = A + C2
-    vaesenc     zmm19, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm18, zmm18, 0x10           ; C3·H^6: U0·U1
-    vpxorq      zmm18, zmm21, [rdi + 896]           ; C4·H^5: U = A + C2
+    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 1
+    vpxorq      zmm15, zmm15, [rdi + 832]           ; C3·H^6: U = A + C2
+    vaesenc     zmm18, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm15, zmm15, 0x10           ; C3·H^6: U0·U1
+    vpxorq      zmm15, zmm21, [rdi + 896]           ; C4·H^5: U = A + C2
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm18, zmm18, 0x10            ; C4·H^5: U0·U1
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vpxorq      zmm18, zmm22, [rdi + 960]           ; C5·H^4: U = A + C2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: U0·U1
+    vpclmulqdq  zmm5, zmm15, zmm15, 0x10            ; C4·H^5: U0·U1
+    vaesenc     zmm15, zmm16, zmm6                  ; AES: round 2
+    vpxorq      zmm16, zmm22, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5·H^4: U0·U1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpternlogq  zmm23, zmm5, zmm18, 0x96            ; C6·H^3: HI += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vmovdqu64   zmm18, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vpternlogq  zmm23, zmm5, zmm16, 0x96            ; C6·H^3: HI += it
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 2
+    vmovdqu64   zmm16, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
-    vpshufb     zmm6, zmm18, zmm1                   ; C6·H^3: C
-    vmovdqu64   zmm18, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vpshufb     zmm18, zmm18, zmm1                  ; C7·H^2: C
+    vpshufb     zmm6, zmm16, zmm1                   ; C6·H^3: C
+    vmovdqu64   zmm16, [rbp + 384]                  ; C7·H^2: C, bytes as in memory
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vpshufb     zmm16, zmm16, zmm1                  ; C7·H^2: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm19, zmm6, zmm6, 0x10             ; C6·H^3: A0·A1
+    vpclmulqdq  zmm18, zmm6, zmm6, 0x10             ; C6·H^3: A0·A1
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C7·H^2: A0·A1
-    vpternlogq  zmm25, zmm19, zmm20, 0x96           ; C8·H^1: S += it
+    vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C7·H^2: A0·A1
+    vpternlogq  zmm25, zmm18, zmm20, 0x96           ; C8·H^1: S += it
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
     vpxorq      zmm7, zmm6, [rdi + 384]             ; C6·H^3: T = A + C1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpxorq      zmm19, zmm18, [rdi + 448]           ; C7·H^2: T = A + C1
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7·H^2: T0·T1
+    vpxorq      zmm18, zmm16, [rdi + 448]           ; C7·H^2: T = A + C1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7·H^2: T0·T1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpternlogq  zmm24, zmm7, zmm19, 0x96            ; C8·H^1: LO += it
+    vpternlogq  zmm24, zmm7, zmm18, 0x96            ; C8·H^1: LO += it
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
     vpxorq      zmm6, zmm6, [rdi + 1024]            ; C6·H^3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6·H^3: U0·U1
-    vaesenc     zmm7, zmm16, zmm9                   ; AES: round 5
-    vpxorq      zmm8, zmm18, [rdi + 1088]           ; C7·H^2: U = A + C2
+    vaesenc     zmm7, zmm15, zmm9                   ; AES: round 5
+    vpxorq      zmm8, zmm16, [rdi + 1088]           ; C7·H^2: U = A + C2
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7·H^2: U0·U1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
@@ -4199,9 +5043,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpshufb     zmm8, zmm8, zmm1                    ; C2·H^7: C
     vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; C8·H^1: A0·A1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
+    vpclmulqdq  zmm15, zmm8, zmm8, 0x10             ; C2·H^7: A0·A1
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
-    vpternlogq  zmm25, zmm9, zmm16, 0x96            ; C1·H^8: S += it
+    vpternlogq  zmm25, zmm9, zmm15, 0x96            ; C1·H^8: S += it
     vpxorq      zmm9, zmm6, [rdi + 512]             ; C8·H^1: T = A + C1
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8·H^1: T0·T1
@@ -4252,72 +5096,54 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  xmm26, xmm6, [rdi + 1344], 0x96     ; reduce: minus the key terms
     vmovdqu64   [rbp + 640], zmm5                   ; AES: written
     vpxorq      xmm6, xmm3, [rdi + 560]             ; lengths: T = A + C1
-    vpxorq      zmm8, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      zmm8, zmm14, zmm19                  ; AES: k_Nr + text
     vpxorq      xmm9, xmm3, [rdi + 1200]            ; lengths: U = A + C2
     vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; lengths: A0·A1
-    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
+    vaesenclast zmm18, zmm0, zmm8                   ; AES: last round: the other text
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
-    vmovdqu8    [rbp + 704]{k1}, zmm0               ; AES: written
-    vpclmulqdq  xmm16, xmm9, xmm9, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpclmulqdq  xmm19, xmm9, xmm9, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm18, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm3, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm9, zmm5, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm10, zmm5, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm9, zmm5, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm5, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
     vpternlogq  zmm15, zmm3, zmm5, 0x96             ; C3: S += it
     vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C3: LO += it
-    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C3: HI += it
+    vpternlogq  zmm19, zmm8, zmm10, 0x96            ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
-    vmovdqu8    zmm4{k2}{z}, [rdx + 832]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C4: T = A + C1
-    vpxorq      zmm4, zmm0, zmm4                    ; C4: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm5, zmm7, zmm1                    ; C
     vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
-    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm5, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
-    jmp         .rest_reduce
+    vpternlogq  zmm19, zmm4, zmm8, 0x96             ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_written
 .rest_over_4:
-    cmp         rsi, 385
+    cmp         rbx, 385
     jae         .rest_over_6
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 321
+    cmp         rbx, 321
     jae         .rest_over_5
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 256]            ; text, zero-padded
-    vmovdqu64   zmm19, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
+    vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
     vpshufb     zmm20, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm1                  ; C3·H^6: C
+    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^6: C
     vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm22, [rbp + 192]                  ; C4·H^5: C, bytes as in memory
     vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
@@ -4327,7 +5153,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
     vpshufb     zmm24, zmm24, zmm1                  ; C5·H^4: C
     vpaddd      zmm16, zmm0, zmm16                  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm27, zmm19, zmm19, 0x10           ; C3·H^6: A0·A1
+    vpclmulqdq  zmm27, zmm15, zmm15, 0x10           ; C3·H^6: A0·A1
     vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
     vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C4·H^5: A0·A1
     vpaddd      zmm0, zmm0, zmm18                   ; AES: 16 blocks ahead
@@ -4335,7 +5161,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpternlogq  zmm27, zmm25, zmm18, 0x96           ; C6·H^3: S += it
     vpxorq      zmm18, zmm20, zmm4                  ; AES: + k_0
-    vpxorq      zmm20, zmm19, [rdi + 192]           ; C3·H^6: T = A + C1
+    vpxorq      zmm20, zmm15, [rdi + 192]           ; C3·H^6: T = A + C1
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm20, zmm20, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm20, zmm22, [rdi + 256]           ; C4·H^5: T = A + C1
@@ -4348,46 +5174,46 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 1
     vpternlogq  zmm28, zmm20, zmm4, 0x96            ; C6·H^3: LO += it
     vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
-    vpxorq      zmm19, zmm19, [rdi + 832]           ; C3·H^6: U = A + C2
+    vpxorq      zmm15, zmm15, [rdi + 832]           ; C3·H^6: U = A + C2
     vaesenc     zmm20, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm19, zmm19, 0x10           ; C3·H^6: U0·U1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vpxorq      zmm19, zmm22, [rdi + 896]           ; C4·H^5: U = A + C2
+    vpclmulqdq  zmm23, zmm15, zmm15, 0x10           ; C3·H^6: U0·U1
+    vaesenc     zmm15, zmm16, zmm5                  ; AES: round 1
+    vpxorq      zmm16, zmm22, [rdi + 896]           ; C4·H^5: U = A + C2
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm19, zmm19, 0x10            ; C4·H^5: U0·U1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vpxorq      zmm19, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
+    vpclmulqdq  zmm5, zmm16, zmm16, 0x10            ; C4·H^5: U0·U1
+    vaesenc     zmm16, zmm18, zmm6                  ; AES: round 2
+    vpxorq      zmm18, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5·H^4: U0·U1
-    vpternlogq  zmm23, zmm5, zmm19, 0x96            ; C6·H^3: HI += it
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5·H^4: U0·U1
+    vpternlogq  zmm23, zmm5, zmm18, 0x96            ; C6·H^3: HI += it
     vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
-    vmovdqu64   zmm19, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vpshufb     zmm19, zmm19, zmm1                  ; C6·H^3: C
+    vmovdqu64   zmm18, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vpshufb     zmm18, zmm18, zmm1                  ; C6·H^3: C
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
     vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
     vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm20, zmm19, zmm19, 0x10           ; C6·H^3: A0·A1
+    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C6·H^3: A0·A1
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
     vpclmulqdq  zmm21, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
     vpternlogq  zmm27, zmm20, zmm21, 0x96           ; C8·H^1: S += it
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
-    vpxorq      zmm7, zmm19, [rdi + 384]            ; C6·H^3: T = A + C1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vpxorq      zmm7, zmm18, [rdi + 384]            ; C6·H^3: T = A + C1
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6·H^3: T0·T1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
     vpxorq      zmm20, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C7·H^2: T0·T1
     vpternlogq  zmm28, zmm7, zmm20, 0x96            ; C8·H^1: LO += it
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 4
-    vpxorq      zmm16, zmm19, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
+    vpxorq      zmm15, zmm18, [rdi + 1024]          ; C6·H^3: U = A + C2
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C6·H^3: U0·U1
-    vaesenc     zmm16, zmm18, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm8, zmm15, zmm15, 0x10            ; C6·H^3: U0·U1
+    vaesenc     zmm15, zmm16, zmm9                  ; AES: round 5
     vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
@@ -4397,25 +5223,25 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 5
     vpshufb     zmm7, zmm7, zmm1                    ; C8·H^1: C
-    vaesenc     zmm8, zmm16, zmm10                  ; AES: round 6
+    vaesenc     zmm8, zmm15, zmm10                  ; AES: round 6
     vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
     vpshufb     zmm9, zmm9, zmm1                    ; C2·H^7: C
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm16, zmm7, zmm7, 0x10             ; C8·H^1: A0·A1
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C8·H^1: A0·A1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm18, zmm9, zmm9, 0x10             ; C2·H^7: A0·A1
-    vpternlogq  zmm27, zmm16, zmm18, 0x96           ; C1·H^8: S += it
+    vpclmulqdq  zmm16, zmm9, zmm9, 0x10             ; C2·H^7: A0·A1
+    vpternlogq  zmm27, zmm15, zmm16, 0x96           ; C1·H^8: S += it
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
     vpxorq      zmm10, zmm7, [rdi + 512]            ; C8·H^1: T = A + C1
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8·H^1: T0·T1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpxorq      zmm16, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
+    vpxorq      zmm15, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2·H^7: T0·T1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2·H^7: T0·T1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpternlogq  zmm28, zmm10, zmm16, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm28, zmm10, zmm15, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
     vpxorq      zmm7, zmm7, [rdi + 1152]            ; C8·H^1: U = A + C2
     vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
@@ -4464,22 +5290,21 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      xmm7, xmm3, [rdi + 560]             ; lengths: T = A + C1
     vmovdqu64   [rbp + 704], zmm6                   ; AES: written
     vpxorq      xmm9, xmm3, [rdi + 1200]            ; lengths: U = A + C2
-    vpxorq      zmm10, zmm14, zmm15                 ; AES: k_Nr + text
+    vpxorq      zmm10, zmm14, zmm19                 ; AES: k_Nr + text
     vpclmulqdq  xmm11, xmm3, xmm3, 0x10             ; lengths: A0·A1
-    vaesenclast zmm0, zmm0, zmm10                   ; AES: last round: the other text
+    vaesenclast zmm18, zmm0, zmm10                  ; AES: last round: the other text
     vpclmulqdq  xmm12, xmm7, xmm7, 0x10             ; lengths: T0·T1
-    vmovdqu8    [rbp + 768]{k1}, zmm0               ; AES: written
     vpclmulqdq  xmm13, xmm9, xmm9, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpandq      zmm0, zmm18, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 704]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 704]             ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm9, zmm5, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm10, zmm5, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm9, zmm5, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm10, zmm5, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: U0·U1
@@ -4487,16 +5312,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm12, zmm4, zmm9, 0x96             ; C3: LO += it
     vpternlogq  zmm13, zmm7, zmm10, 0x96            ; C3: HI += it
     vpshufb     zmm3, zmm6, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm5, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 256]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C5: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C5: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 896]             ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
@@ -4505,31 +5328,16 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm13, zmm5, zmm7, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm8, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
     vpxorq      zmm15, zmm11, zmm0                  ; C1: S += it
     vpxorq      zmm6, zmm12, zmm3                   ; C1: LO += it
-    vpxorq      zmm16, zmm13, zmm4                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm19, zmm13, zmm4                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm19{k1}{z}, [r9 + 320]            ; text, zero-padded
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
     vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -4697,78 +5505,61 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  xmm15, xmm3, xmm3, 0x10             ; lengths: A0·A1
     vpxorq      zmm3, zmm14, zmm19                  ; AES: k_Nr + text
     vpclmulqdq  xmm6, xmm10, xmm10, 0x10            ; lengths: T0·T1
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  xmm16, xmm11, xmm11, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 832]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm18, zmm0, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  xmm19, xmm11, xmm11, 0x10           ; lengths: U0·U1
+    vpandq      zmm0, zmm18, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 704]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm8, zmm8, zmm1                    ; C
-    vpxorq      zmm11, zmm8, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm12, zmm8, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm11, zmm8, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm8, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
     vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C3: S += it
     vpternlogq  zmm6, zmm4, zmm11, 0x96             ; C3: LO += it
-    vpternlogq  zmm16, zmm10, zmm12, 0x96           ; C3: HI += it
+    vpternlogq  zmm19, zmm10, zmm12, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm9, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm8, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm8, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
     vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm9, zmm7, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm7, [rdx + 896]            ; C5: U = A + C2
+    vpxorq      zmm9, zmm7, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm7, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
     vpternlogq  zmm15, zmm3, zmm7, 0x96             ; C5: S += it
     vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C5: HI += it
+    vpternlogq  zmm19, zmm8, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 320]            ; powers of the blocks that there are
-    vmovdqu8    zmm4{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C6: T = A + C1
-    vpxorq      zmm4, zmm0, zmm4                    ; C6: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm5, zmm5, zmm1                    ; C
     vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
-    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm5, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
-    jmp         .rest_reduce
+    vpternlogq  zmm19, zmm4, zmm8, 0x96             ; C1: HI += it
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_written
 .rest_over_6:
-    cmp         rsi, 449
+    cmp         rbx, 449
     jae         .rest_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 384]            ; text, zero-padded
-    vpshufb     zmm19, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
     vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm20, zmm20, zmm1                  ; C3·H^6: C
@@ -4792,7 +5583,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C6·H^3: S += it
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpxorq      zmm27, zmm20, [rdi + 192]           ; C3·H^6: T = A + C1
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3·H^6: T0·T1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
@@ -4804,7 +5595,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      zmm28, zmm24, [rdi + 320]           ; C5·H^4: T = A + C1
     vpxorq      zmm0, zmm0, zmm4                    ; AES: + k_0
     vpclmulqdq  zmm4, zmm28, zmm28, 0x10            ; C5·H^4: T0·T1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
     vpternlogq  zmm30, zmm27, zmm4, 0x96            ; C6·H^3: LO += it
     vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
     vpxorq      zmm20, zmm20, [rdi + 832]           ; C3·H^6: U = A + C2
@@ -4816,30 +5607,30 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenc     zmm22, zmm25, zmm5                  ; AES: round 1
     vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C4·H^5: U0·U1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vpxorq      zmm19, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpxorq      zmm15, zmm24, [rdi + 960]           ; C5·H^4: U = A + C2
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5·H^4: U0·U1
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5·H^4: U0·U1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpternlogq  zmm27, zmm20, zmm19, 0x96           ; C6·H^3: HI += it
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vmovdqu64   zmm19, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
+    vpternlogq  zmm27, zmm20, zmm15, 0x96           ; C6·H^3: HI += it
+    vaesenc     zmm15, zmm16, zmm6                  ; AES: round 2
+    vmovdqu64   zmm16, [rbp + 320]                  ; C6·H^3: C, bytes as in memory
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
     vaesenc     zmm20, zmm22, zmm6                  ; AES: round 2
-    vpshufb     zmm19, zmm19, zmm1                  ; C6·H^3: C
+    vpshufb     zmm16, zmm16, zmm1                  ; C6·H^3: C
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 2
     vmovdqu64   zmm6, [rbp + 384]                   ; C7·H^2: C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
     vpshufb     zmm6, zmm6, zmm1                    ; C7·H^2: C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C6·H^3: A0·A1
+    vpclmulqdq  zmm22, zmm16, zmm16, 0x10           ; C6·H^3: A0·A1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
     vpclmulqdq  zmm23, zmm6, zmm6, 0x10             ; C7·H^2: A0·A1
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
     vpternlogq  zmm29, zmm22, zmm23, 0x96           ; C8·H^1: S += it
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vpxorq      zmm22, zmm19, [rdi + 384]           ; C6·H^3: T = A + C1
+    vpxorq      zmm22, zmm16, [rdi + 384]           ; C6·H^3: T = A + C1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 3
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vpclmulqdq  zmm7, zmm22, zmm22, 0x10            ; C6·H^3: T0·T1
@@ -4847,19 +5638,19 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpxorq      zmm22, zmm6, [rdi + 448]            ; C7·H^2: T = A + C1
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C7·H^2: T0·T1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
     vpternlogq  zmm30, zmm7, zmm22, 0x96            ; C8·H^1: LO += it
     vaesenc     zmm7, zmm18, zmm8                   ; AES: round 4
     vaesenc     zmm18, zmm20, zmm8                  ; AES: round 4
-    vpxorq      zmm19, zmm19, [rdi + 1024]          ; C6·H^3: U = A + C2
+    vpxorq      zmm16, zmm16, [rdi + 1024]          ; C6·H^3: U = A + C2
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm19, zmm19, 0x10            ; C6·H^3: U0·U1
+    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C6·H^3: U0·U1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
     vpxorq      zmm6, zmm6, [rdi + 1088]            ; C7·H^2: U = A + C2
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm19, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm16, zmm21, zmm9                  ; AES: round 5
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7·H^2: U0·U1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
     vpternlogq  zmm27, zmm8, zmm6, 0x96             ; C8·H^1: HI += it
     vaesenc     zmm6, zmm7, zmm9                    ; AES: round 5
     vmovdqu64   zmm7, [rbp + 448]                   ; C8·H^1: C, bytes as in memory
@@ -4870,24 +5661,24 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^7: C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
     vpshufb     zmm9, zmm9, zmm1                    ; C2·H^7: C
-    vaesenc     zmm18, zmm19, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm19, zmm7, zmm7, 0x10             ; C8·H^1: A0·A1
     vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm18, zmm7, zmm7, 0x10             ; C8·H^1: A0·A1
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
     vpclmulqdq  zmm20, zmm9, zmm9, 0x10             ; C2·H^7: A0·A1
     vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpternlogq  zmm29, zmm19, zmm20, 0x96           ; C1·H^8: S += it
+    vpternlogq  zmm29, zmm18, zmm20, 0x96           ; C1·H^8: S += it
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 6
     vpxorq      zmm10, zmm7, [rdi + 512]            ; C8·H^1: T = A + C1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8·H^1: T0·T1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
-    vpxorq      zmm19, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2·H^7: T0·T1
+    vpxorq      zmm18, zmm9, [rdi + 128]            ; C2·H^7: T = A + C1
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2·H^7: T0·T1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpternlogq  zmm30, zmm10, zmm19, 0x96           ; C1·H^8: LO += it
+    vpternlogq  zmm30, zmm10, zmm18, 0x96           ; C1·H^8: LO += it
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 7
     vpxorq      zmm7, zmm7, [rdi + 1152]            ; C8·H^1: U = A + C2
@@ -4895,9 +5686,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^1: U0·U1
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
     vpxorq      zmm9, zmm9, [rdi + 768]             ; C2·H^7: U = A + C2
-    vaesenc     zmm10, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm10, zmm16, zmm12                 ; AES: round 8
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^7: U0·U1
-    vaesenc     zmm11, zmm16, zmm12                 ; AES: round 8
+    vaesenc     zmm11, zmm15, zmm12                 ; AES: round 8
     vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
     vpternlogq  zmm27, zmm7, zmm9, 0x96             ; C1·H^8: HI += it
     vaesenc     zmm7, zmm8, zmm12                   ; AES: round 8
@@ -4948,21 +5739,20 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbp + 832], zmm7                   ; AES: written
     vpclmulqdq  xmm13, xmm3, xmm3, 0x10             ; lengths: A0·A1
-    vpxorq      zmm3, zmm14, zmm15                  ; AES: k_Nr + text
+    vpxorq      zmm3, zmm14, zmm19                  ; AES: k_Nr + text
     vpclmulqdq  xmm14, xmm10, xmm10, 0x10           ; lengths: T0·T1
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm18, zmm0, zmm3                   ; AES: last round: the other text
     vpclmulqdq  xmm16, xmm12, xmm12, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 896]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpandq      zmm0, zmm18, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 704]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm9, zmm9, zmm1                    ; C
-    vpxorq      zmm11, zmm9, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm12, zmm9, [rdx + 768]            ; C3: U = A + C2
+    vpxorq      zmm11, zmm9, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm12, zmm9, [r10 + 768]            ; C3: U = A + C2
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: U0·U1
@@ -4970,14 +5760,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm14, zmm4, zmm11, 0x96            ; C3: LO += it
     vpternlogq  zmm16, zmm10, zmm12, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm8, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm8, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm8, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm9, zmm6, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm6, [rdx + 896]            ; C5: U = A + C2
+    vpxorq      zmm9, zmm6, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm6, [r10 + 896]            ; C5: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
@@ -4985,16 +5775,14 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm14, zmm4, zmm9, 0x96             ; C5: LO += it
     vpternlogq  zmm16, zmm8, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm7{k2}{z}, [rdx + 384]            ; powers of the blocks that there are
-    vmovdqu8    zmm8{k2}{z}, [rdx + 1024]           ; powers of the blocks that there are
-    vpxorq      zmm7, zmm0, zmm7                    ; C7: T = A + C1
-    vpxorq      zmm8, zmm0, zmm8                    ; C7: U = A + C2
+    vpxorq      zmm7, zmm0, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm8, zmm0, [r10 + 1024]            ; C7: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
@@ -5003,31 +5791,16 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vpternlogq  zmm16, zmm6, zmm8, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm5, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm3, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm4, zmm0, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
     vpxorq      zmm15, zmm13, zmm0                  ; C1: S += it
     vpxorq      zmm6, zmm14, zmm3                   ; C1: LO += it
-    vpxorq      zmm16, zmm16, zmm4                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm19, zmm16, zmm4                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 560]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm17, [rdx + 1280]                 ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm19{k1}{z}, [r9 + 448]            ; text, zero-padded
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm20, [rbp + 128]                  ; C3·H^6: C, bytes as in memory
     vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -5225,79 +5998,154 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
     vmovdqu64   [rbp + 896], zmm9                   ; AES: written
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
     vpxorq      zmm3, zmm14, zmm19                  ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  xmm16, xmm12, xmm12, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 960]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm18, zmm0, zmm3                   ; AES: last round: the other text
+    vpclmulqdq  xmm19, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vpandq      zmm0, zmm18, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm12, zmm3, [rdx + 704]            ; C2: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm12, zmm3, [r10 + 704]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: U0·U1
     vpshufb     zmm10, zmm10, zmm1                  ; C
-    vpxorq      zmm13, zmm10, [rdx + 128]           ; C3: T = A + C1
-    vpxorq      zmm14, zmm10, [rdx + 768]           ; C3: U = A + C2
+    vpxorq      zmm13, zmm10, [r10 + 128]           ; C3: T = A + C1
+    vpxorq      zmm14, zmm10, [r10 + 768]           ; C3: U = A + C2
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: A0·A1
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm14, zmm14, zmm14, 0x10           ; C3: U0·U1
     vpternlogq  zmm15, zmm3, zmm10, 0x96            ; C3: S += it
     vpternlogq  zmm6, zmm4, zmm13, 0x96             ; C3: LO += it
-    vpternlogq  zmm16, zmm12, zmm14, 0x96           ; C3: HI += it
+    vpternlogq  zmm19, zmm12, zmm14, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm5, zmm3, [rdx + 832]             ; C4: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm3, [r10 + 832]             ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vpshufb     zmm10, zmm11, zmm1                  ; C
-    vpxorq      zmm11, zmm10, [rdx + 256]           ; C5: T = A + C1
-    vpxorq      zmm12, zmm10, [rdx + 896]           ; C5: U = A + C2
+    vpxorq      zmm11, zmm10, [r10 + 256]           ; C5: T = A + C1
+    vpxorq      zmm12, zmm10, [r10 + 896]           ; C5: U = A + C2
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: A0·A1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: T0·T1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5: U0·U1
     vpternlogq  zmm15, zmm3, zmm10, 0x96            ; C5: S += it
     vpternlogq  zmm6, zmm4, zmm11, 0x96             ; C5: LO += it
-    vpternlogq  zmm16, zmm5, zmm12, 0x96            ; C5: HI += it
+    vpternlogq  zmm19, zmm5, zmm12, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm8, zmm1                    ; C
-    vpxorq      zmm4, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm3, [rdx + 960]             ; C6: U = A + C2
+    vpxorq      zmm4, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm5, zmm3, [r10 + 960]             ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
     vpshufb     zmm8, zmm9, zmm1                    ; C
-    vpxorq      zmm9, zmm8, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1024]           ; C7: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1024]           ; C7: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
     vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C7: S += it
     vpternlogq  zmm6, zmm4, zmm9, 0x96              ; C7: LO += it
-    vpternlogq  zmm16, zmm5, zmm10, 0x96            ; C7: HI += it
+    vpternlogq  zmm19, zmm5, zmm10, 0x96            ; C7: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx + 448]            ; powers of the blocks that there are
-    vmovdqu8    zmm4{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C8: T = A + C1
-    vpxorq      zmm4, zmm0, zmm4                    ; C8: U = A + C2
+    vpxorq      zmm3, zmm0, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 1088]            ; C8: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: U0·U1
     vpshufb     zmm5, zmm7, zmm1                    ; C
     vpxorq      zmm5, zmm5, zmm26                   ; A = X + C
-    vpxorq      zmm7, zmm5, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm8, zmm5, [rdx + 640]             ; C1: U = A + C2
+    vpxorq      zmm7, zmm5, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm8, zmm5, [r10 + 640]             ; C1: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: U0·U1
     vpternlogq  zmm15, zmm0, zmm5, 0x96             ; C1: S += it
     vpternlogq  zmm6, zmm3, zmm7, 0x96              ; C1: LO += it
-    vpternlogq  zmm16, zmm4, zmm8, 0x96             ; C1: HI += it
+    vpternlogq  zmm19, zmm4, zmm8, 0x96             ; C1: HI += it
+.rest_written:
+    lea         rdx, [rbp + rsi]                    ; the last register
+    cmp         rcx, 0x40
+    jae         .rest_out_longest
+    cmp         rcx, 0x31
+    jb          .rest_out_under_49
+    vextracti64x2 xmm0, zmm18, 0x02
+    vmovdqu64   [rdx + 512], ymm18                  ; written
+    vmovdqu64   [rdx + 544], xmm0                   ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm18, 0x03
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx + 496], xmm0             ; written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_out_done
+.rest_out_under_49:
+    cmp         rcx, 0x21
+    jb          .rest_out_under_33
+    vmovdqu64   [rdx + 512], ymm18                  ; written
+    vextracti64x2 xmm0, zmm18, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm18, 0x02
+    vpxorq      xmm3, xmm3, xmm0                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx + 496], xmm0             ; written
+    jmp         .rest_out_done
+.rest_out_under_33:
+    cmp         rcx, 0x11
+    jb          .rest_out_under_17
+    vmovdqu64   [rdx + 512], xmm18                  ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm0, zmm18, 0x01
+    vpxorq      xmm0, xmm0, xmm18                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm3, xmm18, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm0, xmm3, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx + 496], xmm0             ; written
+    jmp         .rest_out_done
+.rest_out_under_17:
+    cmp         rcx, 0x10
+    jb          .rest_out_under_16
+    vmovdqu64   [rdx + 512], xmm18                  ; written
+    jmp         .rest_out_done
+.rest_out_under_16:
+    cmp         rcx, 0x08
+    jb          .rest_out_under_8
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rdx + 512], xmm18, 0x00            ; the first bytes
+    vpshufb     xmm0, xmm18, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx + rcx + 504], xmm0, 0x00       ; the last bytes
+    jmp         .rest_out_done
+.rest_out_under_8:
+    cmp         rcx, 0x04
+    jb          .rest_out_under_4
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rdx + 512], xmm18                  ; the first bytes
+    vpshufb     xmm0, xmm18, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx + rcx + 508], xmm0             ; the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_out_done
+.rest_out_under_4:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rdx + 512], xmm18, 0x00       ; the first bytes
+    mov         rdi, rcx
+    shr         rdi, 0x01
+    vpshufb     xmm0, xmm18, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi + 512], xmm0, 0x00  ; byte n >> 1
+    vpshufb     xmm0, xmm18, [rsi + rcx + 15]       ; the last bytes
+    vpextrb     byte [rdx + rcx + 511], xmm0, 0x00  ; the last bytes
+    jmp         .rest_out_done
+.rest_out_longest:
+    vmovdqu64   [rdx + 512], zmm18                  ; written
+.rest_out_done:
 .rest_reduce:
     vpxorq      zmm0, zmm6, zmm15                   ; reduce: LO += S
     vpclmulqdq  zmm2, zmm0, zmm2, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm16, zmm15, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm2, zmm16                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm19, zmm15, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm19                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
@@ -5325,7 +6173,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_seal:
 
 ; int gcm128_avx512_winograd_clmul1_x32_streams_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 104 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
+;   stack 104 bytes; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
 ;   secrets may remain in xmm0-31, 16 bytes of stack
 global gcm128_avx512_winograd_clmul1_x32_streams_open:function (gcm128_avx512_winograd_clmul1_x32_streams_open.end - gcm128_avx512_winograd_clmul1_x32_streams_open)
 align 32
@@ -5398,10 +6246,41 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     cmp         r11, 0x00
     je          .iv_lengths
 .iv_short:
-    mov         rbx, -1
-    bzhi        rbx, rbx, r11
-    kmovq       k1, rbx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
+    lea         rbx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rbx, r11
+    cmp         r11, 0x08
+    jae         .iv_few_longest
+    cmp         r11, 0x04
+    jb          .iv_few_under_4
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + r11 - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rbx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .iv_few_done
+.iv_few_under_4:
+    movzx       ebp, byte [rsi]                     ; byte 0
+    vmovq       xmm3, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    mov         rbp, r11
+    shr         rbp, 0x01
+    movzx       ebp, byte [rsi + rbp]               ; byte n >> 1
+    vmovq       xmm4, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       esi, byte [rsi + r11 - 1]           ; the last byte
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rbx + 112]             ; zero-padded
+    jmp         .iv_few_done
+.iv_few_longest:
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + r11 - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rbx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+.iv_few_done:
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
     vpxorq      xmm2, xmm3, [rdi + 560]             ; (X + C)·H: T = A + C1
@@ -5435,12 +6314,52 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vshufi64x2  zmm2, zmm2, zmm2, 0x00              ; J_0 in every lane
     vpshufb     zmm2, zmm2, zmm0                    ; counter, last word first
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
-    mov         rdx, -1
-    bzhi        rdx, rdx, r8
-    kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpxorq      xmm3, xmm3, xmm3
+    cmp         r8, 0x00
+    je          .text
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rdx, r8
+    cmp         r8, 0x10
+    jae         .padded_longest
+    cmp         r8, 0x08
+    jb          .padded_under_8
+    vmovq       xmm3, [rcx]                         ; the first bytes
+    vmovq       xmm4, [rcx + r8 - 8]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .padded_done
+.padded_under_8:
+    cmp         r8, 0x04
+    jb          .padded_under_4
+    vmovd       xmm3, [rcx]                         ; the first bytes
+    vmovd       xmm4, [rcx + r8 - 4]                ; the last bytes
+    vpshufb     xmm4, xmm4, [rdx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .padded_done
+.padded_under_4:
+    movzx       esi, byte [rcx]                     ; byte 0
+    vmovq       xmm3, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, r8
+    shr         rsi, 0x01
+    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       ecx, byte [rcx + r8 - 1]            ; the last byte
+    vmovq       xmm4, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rdx + 112]             ; zero-padded
+    jmp         .padded_done
+.padded_longest:
+    vmovdqu64   xmm3, [rcx]                         ; whole blocks
+.padded_done:
     vpshufb     xmm3, xmm3, xmm0                    ; AAD
     jmp         .text
 .more:
@@ -5452,7 +6371,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     sub         rbp, rdx                            ; bytes before it
     lea         rsi, [rcx + rbp]                    ; the last block
     vpxorq      xmm3, xmm3, xmm3
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 512
     jb          .aad_tail
 .aad_groups:
@@ -5539,6 +6457,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .aad_absorbed
     lea         r11, [rbp + 15]
@@ -5551,6 +6470,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm10, xmm10, xmm10
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
     vmovdqu64   zmm5, [rcx]                         ; C·H^m: C, bytes as in memory
@@ -5567,6 +6487,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     sub         rbp, 0x40
     cmp         rbp, 0x40
     jb          .aad_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
     vmovdqu64   zmm7, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm7, zmm7, zmm0                    ; C·H^i: C
@@ -5587,10 +6508,20 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     cmp         rbp, 0x00
     je          .aad_reduce
 .aad_rest:
-    mov         r11, -1
-    bzhi        r11, r11, rbp
-    kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    zmm7{k1}{z}, [rcx]                  ; C, zero-padded
+    cmp         rbp, 0x30
+    jae         .aad_last_longest
+    cmp         rbp, 0x20
+    jb          .aad_last_under_32
+    vmovdqu64   ymm7, [rcx]                         ; whole blocks
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .aad_last_done
+.aad_last_under_32:
+    vmovdqu64   xmm7, [rcx]                         ; whole blocks
+    jmp         .aad_last_done
+.aad_last_longest:
+    vmovdqu64   ymm7, [rcx]                         ; whole blocks
+    vinserti64x2 zmm7, zmm7, [rcx + 32], 0x02       ; and the third
+.aad_last_done:
     vpshufb     zmm7, zmm7, zmm0                    ; C
     vpxorq      zmm3, zmm7, zmm3                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm7, zmm3, [rbx]                   ; C·H^i: T = A + C1
@@ -5612,15 +6543,52 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vextracti64x2 xmm5, ymm3, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm3, xmm5, xmm4, 0x96              ; reduce: minus the key terms
 .aad_absorbed:
-    mov         rcx, -1
-    bzhi        rcx, rcx, rdx
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm4{k1}{z}, [rsi]                  ; AAD, zero-padded
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, rdx
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jae         .aad_padded_longest
+    cmp         rdx, 0x08
+    jb          .aad_padded_under_8
+    vmovq       xmm4, [rsi]                         ; the first bytes
+    vmovq       xmm5, [rsi + rdx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_8:
+    cmp         rdx, 0x04
+    jb          .aad_padded_under_4
+    vmovd       xmm4, [rsi]                         ; the first bytes
+    vmovd       xmm5, [rsi + rdx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rcx + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_4:
+    movzx       r11d, byte [rsi]                    ; byte 0
+    vmovq       xmm4, r11
+    mov         r11d, 0x00                          ; no byte stays
+    mov         r11, rdx
+    shr         r11, 0x01
+    movzx       r11d, byte [rsi + r11]              ; byte n >> 1
+    vmovq       xmm5, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
+    movzx       edx, byte [rsi + rdx - 1]           ; the last byte
+    vmovq       xmm5, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rcx + 112]             ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_longest:
+    vmovdqu64   xmm4, [rsi]                         ; whole blocks
+.aad_padded_done:
     vpshufb     xmm4, xmm4, xmm0                    ; AAD
     vpxorq      xmm3, xmm3, xmm4                    ; S = X + the last block
 .text:
-    mov         rsi, r13
-    mov         rdx, r12
+    mov         rdx, r13
+    mov         rcx, r12
     vbroadcasti64x2 zmm4, [rdi + 1856]              ; k_0
     vbroadcasti64x2 zmm5, [rdi + 1872]              ; k_1
     vbroadcasti64x2 zmm6, [rdi + 1888]              ; k_2
@@ -5634,26 +6602,23 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vbroadcasti64x2 zmm14, [rdi + 2016]             ; k_10
     vpshufb     zmm25, zmm2, zmm0                   ; counter block
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
-    cmp         rsi, 513
+    cmp         rdx, 513
     jae         .groups
-    mov         rcx, r13
-    shl         rcx, 0x03                           ; bits
-    vmovq       xmm15, rcx
+    mov         rsi, r13
+    shl         rsi, 0x03                           ; bits
+    vmovq       xmm15, rsi
     shl         r8, 0x03                            ; bits
     vmovq       xmm16, r8
     vpunpcklqdq xmm16, xmm15, xmm16                 ; bits of both lengths, bytes reversed
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 257
-    jae         .alone_over_4
-    cmp         rsi, 0x81
-    jae         .alone_over_2
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x41
-    jae         .alone_over_1
-    cmp         rsi, 0x01
-    jae         .alone_over_0
-    lea         rcx, [rsi + 15]
+    cmp         rdx, 0x41
+    jae         .alone_more
+    cmp         rdx, 0x11
+    jae         .alone_from_17
+    cmp         rdx, 0x01
+    jae         .alone_from_1
+    lea         rcx, [rdx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 560]
     sub         rdx, rcx                            ; H^(m+1)
@@ -5671,34 +6636,66 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpxorq      xmm5, xmm3, [rdx - 16]              ; S: T = A + C1
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpxorq      xmm29, xmm4, xmm5                   ; S: LO += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      xmm4, xmm16, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm2, zmm10                   ; AES: round 6
+    vpxorq      xmm2, xmm4, xmm5                    ; S: LO += it
+    vaesenc     zmm4, zmm6, zmm11                   ; AES: round 7
+    vpxorq      xmm5, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
     vpxorq      xmm3, xmm3, [rdx + 624]             ; S: U = A + C2
-    vaesenclast zmm2, zmm2, zmm14                   ; AES: E_K(J_0)
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vpxorq      xmm4, xmm4, xmm3                    ; S: HI += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      xmm22, xmm5, xmm3                   ; S: HI += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
     jmp         .alone_reduce
-.alone_over_0:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
+.alone_from_1:
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x10
+    jae         .alone_from_16
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rsi, rdx
+    cmp         rdx, 0x08
+    jae         .alone_in_1_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x04
+    jb          .alone_in_1_under_4
+    vmovd       xmm15, [r9]                         ; the first bytes
+    vmovd       xmm17, [r9 + rdx - 4]               ; the last bytes
+    vpshufb     xmm17, xmm17, [rsi + 20]            ; in their places
+    vporq       xmm18, xmm15, xmm17                 ; zero-padded
+    jmp         .alone_in_1_done
+.alone_in_1_under_4:
+    movzx       r8d, byte [r9]                      ; byte 0
+    vmovq       xmm15, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rdx
+    shr         r8, 0x01
+    movzx       r8d, byte [r9 + r8]                 ; byte n >> 1
+    vmovq       xmm17, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm17, xmm17, 0x01
+    vporq       xmm15, xmm15, xmm17
+    movzx       r8d, byte [r9 + rdx - 1]            ; the last byte
+    vmovq       xmm17, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm17, xmm17, 0x02
+    vporq       xmm15, xmm15, xmm17
+    vpandq      xmm18, xmm15, [rsi + 112]           ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_in_1_done
+.alone_in_1_longest:
+    vmovq       xmm15, [r9]                         ; the first bytes
+    vmovq       xmm17, [r9 + rdx - 8]               ; the last bytes
+    vpshufb     xmm17, xmm17, [rsi + 24]            ; in their places
+    vporq       xmm18, xmm15, xmm17                 ; zero-padded
+.alone_in_1_done:
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
     lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9]                  ; text, zero-padded
+    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm15, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm15, [r8 + 1264]           ; the key terms of all powers that are met
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
     vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpxorq      zmm19, zmm25, zmm4                  ; AES: + k_0
@@ -5708,411 +6705,751 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
     vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm19, xmm19, 0x10            ; lengths: T0·T1
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vpxorq      xmm19, xmm3, [r8 - 16]              ; S: T = A + C1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm19, xmm19, 0x10            ; S: T0·T1
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
+    vpxorq      xmm6, xmm3, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm15, zmm8                   ; AES: round 4
+    vpxorq      xmm6, xmm15, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm18, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vmovdqu8    zmm8{k2}{z}, [r8]                   ; powers of the blocks that there are
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      zmm8, zmm7, zmm8                    ; C1: T = A + C1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm9, zmm2, zmm12                   ; AES: round 8
-    vmovdqu8    zmm2{k2}{z}, [r8 + 640]             ; powers of the blocks that there are
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vpxorq      zmm2, zmm7, zmm2                    ; C1: U = A + C2
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: A0·A1
-    vaesenclast zmm6, zmm6, zmm14                   ; AES: E_K(J_0)
-    vpxorq      zmm15, zmm4, zmm7                   ; C1: S += it
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm29, zmm5, zmm4                   ; C1: LO += it
-    vpxorq      zmm4, zmm14, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm5, zmm9, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm3, zmm2                    ; C1: HI += it
-    vmovdqu8    [rdx]{k1}, zmm5                     ; AES: written
+    vpshufb     zmm7, zmm18, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpxorq      zmm15, zmm4, zmm8                   ; C1: S += it
+    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm5, zmm7, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm6, zmm2                    ; C1: LO += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm7, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm4                   ; C1: HI += it
+    cmp         rdx, 0x08
+    jae         .alone_out_1_longest
+    cmp         rdx, 0x04
+    jb          .alone_out_1_under_4
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rcx], xmm5                         ; the first bytes
+    vpshufb     xmm3, xmm5, [rsi + rdx + 12]        ; the last bytes
+    vmovd       [rcx + rdx - 4], xmm3               ; the last bytes
+    jmp         .alone_out_1_done
+.alone_out_1_under_4:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rcx], xmm5, 0x00              ; the first bytes
+    mov         rdi, rdx
+    shr         rdi, 0x01
+    vpshufb     xmm3, xmm5, [rsi + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm5, [rsi + rdx + 15]        ; the last bytes
+    vpextrb     byte [rcx + rdx - 1], xmm3, 0x00    ; the last bytes
+    jmp         .alone_out_1_done
+.alone_out_1_longest:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rcx], xmm5, 0x00                   ; the first bytes
+    vpshufb     xmm3, xmm5, [rsi + rdx + 8]         ; the last bytes
+    vpextrq     [rcx + rdx - 8], xmm3, 0x00         ; the last bytes
+.alone_out_1_done:
     jmp         .alone_reduce
-.alone_over_1:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
+.alone_from_16:
+    vmovdqu64   xmm18, [r9]                         ; whole blocks
+    lea         rdx, [rdx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 560]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm15, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm15, [rsi + 1264]          ; the key terms of all powers that are met
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm19, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpxorq      xmm4, xmm15, xmm20                  ; S: S += it
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpxorq      xmm6, xmm3, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm15, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpshufb     zmm7, zmm18, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpxorq      zmm15, zmm4, zmm8                   ; C1: S += it
+    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm5, zmm7, [rsi]                   ; C1: T = A + C1
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm6, zmm2                    ; C1: LO += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm7, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], xmm5                         ; written
+    jmp         .alone_reduce
+.alone_from_17:
+    cmp         rdx, 0x31
+    jae         .alone_from_49
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x21
+    jae         .alone_from_33
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rsi, rdx
+    vmovdqu64   xmm15, [r9]                         ; whole blocks
+    vmovdqu64   xmm17, [r9 + rdx - 16]              ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rsi + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm18, ymm15, xmm17, 0x01          ; with them
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
     lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
+    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm15, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm15, [r8 + 1264]           ; the key terms of all powers that are met
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm19, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpxorq      xmm4, xmm15, xmm20                  ; S: S += it
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpxorq      xmm6, xmm3, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm15, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpshufb     zmm7, zmm18, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpxorq      zmm15, zmm4, zmm8                   ; C1: S += it
+    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm5, zmm7, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm6, zmm2                    ; C1: LO += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm7, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], xmm5                         ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm5, 0x01
+    vpxorq      xmm3, xmm3, xmm5                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rsi + rdx - 16]        ; at the end
+    vpshufb     xmm4, xmm5, [rsi + rdx + 160]       ; in front
+    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
+    jmp         .alone_reduce
+.alone_from_33:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rsi, rdx
+    vmovdqu64   ymm15, [r9]                         ; whole blocks
+    vmovdqu64   xmm17, [r9 + rdx - 16]              ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rsi + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm15, xmm17, 0x02          ; with them
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 560]
+    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm15, [rdi + 1840]                 ; the key term of H
+    vpxorq      xmm17, xmm15, [r8 + 1264]           ; the key terms of all powers that are met
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm19, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpxorq      xmm4, xmm15, xmm20                  ; S: S += it
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpxorq      xmm6, xmm3, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm15, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpshufb     zmm7, zmm18, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpxorq      zmm15, zmm4, zmm8                   ; C1: S += it
+    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm5, zmm7, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm6, zmm2                    ; C1: LO += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm7, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], ymm5                         ; written
+    vextracti64x2 xmm3, zmm5, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm4, zmm5, 0x02
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rsi + rdx + 144]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
+    jmp         .alone_reduce
+.alone_from_49:
+    cmp         rdx, 0x40
+    jae         .alone_from_64
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rsi, rdx
+    vmovdqu64   ymm15, [r9]                         ; whole blocks
+    vinserti64x2 zmm15, zmm15, [r9 + 32], 0x02      ; and the third
+    vmovdqu64   xmm17, [r9 + rdx - 16]              ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [rsi + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm15, xmm17, 0x03          ; with them
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 560]
+    sub         r8, rsi                             ; H^(m+1)
     vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm19, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpxorq      xmm4, xmm15, xmm20                  ; S: S += it
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpxorq      xmm6, xmm3, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm15, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpshufb     zmm7, zmm18, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpxorq      zmm15, zmm4, zmm8                   ; C1: S += it
+    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm5, zmm7, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm6, zmm2                    ; C1: LO += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm7, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm4                   ; C1: HI += it
+    vextracti64x2 xmm3, zmm5, 0x02
+    vmovdqu64   [rcx], ymm5                         ; written
+    vmovdqu64   [rcx + 32], xmm3                    ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm4, zmm5, 0x03
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rsi + rdx - 48]        ; at the end
+    vpshufb     xmm3, xmm3, [rsi + rdx + 128]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm3              ; written
+    jmp         .alone_reduce
+.alone_from_64:
+    vmovdqu64   zmm18, [r9]                         ; whole blocks
+    lea         rdx, [rdx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 560]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm17, [rsi + 1264]                 ; the key terms of all powers that are met
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
+    vpxorq      zmm19, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; S: A0·A1
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpxorq      xmm4, xmm15, xmm20                  ; S: S += it
+    vaesenc     zmm15, zmm19, zmm5                  ; AES: round 1
+    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm15, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpxorq      xmm6, xmm3, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpxorq      xmm6, xmm15, xmm6                   ; S: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      xmm3, xmm3, [rsi + 624]             ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpshufb     zmm7, zmm18, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpxorq      zmm15, zmm4, zmm8                   ; C1: S += it
+    vaesenc     zmm4, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm5, zmm7, [rsi]                   ; C1: T = A + C1
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm2, zmm6, zmm2                    ; C1: LO += it
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm4, zmm7, [rsi + 640]             ; C1: U = A + C2
+    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], zmm5                         ; written
+    jmp         .alone_reduce
+.alone_more:
+    mov         rsi, rdx
+    sub         rsi, 0x01
+    and         rsi, 0x3f
+    add         rsi, 0x01                           ; bytes of the last register
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r11, rsi
+    mov         r8, rdx
+    sub         r8, rsi                             ; bytes before the last register
+    lea         rbx, [r9 + r8]                      ; the last register
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x40
+    jae         .alone_in_longest
+    cmp         rsi, 0x31
+    jb          .alone_in_under_49
+    vmovdqu64   ymm15, [rbx]                        ; whole blocks
+    vinserti64x2 zmm15, zmm15, [rbx + 32], 0x02     ; and the third
+    vmovdqu64   xmm17, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [r11 + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm15, xmm17, 0x03          ; with them
+    jmp         .alone_in_done
+.alone_in_under_49:
+    cmp         rsi, 0x21
+    jb          .alone_in_under_33
+    vmovdqu64   ymm15, [rbx]                        ; whole blocks
+    vmovdqu64   xmm17, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [r11 + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm18, zmm15, xmm17, 0x02          ; with them
+    jmp         .alone_in_done
+.alone_in_under_33:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x11
+    jb          .alone_in_under_17
+    vmovdqu64   xmm15, [rbx]                        ; whole blocks
+    vmovdqu64   xmm17, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm17, xmm17, [r11 + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm18, ymm15, xmm17, 0x01          ; with them
+    jmp         .alone_in_done
+.alone_in_under_17:
+    vmovdqu64   xmm15, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm18, xmm15, [r11 + 32]            ; those of the last block, zero-padded
+    jmp         .alone_in_done
+.alone_in_longest:
+    vmovdqu64   zmm18, [rbx]                        ; whole blocks
+.alone_in_done:
+    lea         rbx, [rdx + 15]
+    and         rbx, -16
+    lea         r11, [rdi + 560]
+    sub         r11, rbx                            ; H^(m+1)
+    vmovdqu64   xmm15, [rdi + 1840]                 ; the key term of H
+    lea         rbx, [rsi + 15]
+    and         rbx, -16                            ; in whole blocks
+    lea         rbp, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpandq      xmm15, xmm15, [rbp + rbx + 48]      ; if a lane is free
+    vpxorq      xmm17, xmm15, [r11 + 1264]          ; the key terms of all powers that are met
+    cmp         rdx, 321
+    jae         .alone_over_5
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0xc1
+    jae         .alone_over_3
+    cmp         rdx, 0x81
+    jae         .alone_over_2
     vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; S: A0·A1
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpxorq      zmm21, zmm25, zmm4                  ; AES: + k_0
     vpxorq      xmm15, xmm15, xmm20                 ; S: S += it
-    vpxorq      zmm20, zmm25, zmm4                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm21, [r9]                         ; C, bytes as in memory
-    vpxorq      zmm4, zmm2, zmm4                    ; AES: + k_0
-    vpshufb     zmm2, zmm21, zmm0                   ; C
-    vaesenc     zmm21, zmm20, zmm5                  ; AES: round 1
-    vpshufb     zmm20, zmm18, zmm0                  ; C
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm20, zmm20, 0x10            ; C2: A0·A1
+    vmovdqu64   zmm20, [r9]                         ; C, bytes as in memory
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
+    vpshufb     zmm4, zmm20, zmm0                   ; C
+    vaesenc     zmm20, zmm19, zmm5                  ; AES: round 1
+    vpshufb     zmm19, zmm18, zmm0                  ; C
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm19, zmm19, 0x10            ; C2: A0·A1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm2, zmm2, 0x10             ; C1: A0·A1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm22, zmm4, zmm4, 0x10             ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
     vpternlogq  zmm15, zmm5, zmm22, 0x96            ; C1: S += it
     vaesenc     zmm5, zmm21, zmm7                   ; AES: round 3
-    vpxorq      xmm6, xmm16, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 3
+    vpxorq      xmm20, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm7, xmm20, xmm20, 0x10            ; lengths: T0·T1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpxorq      xmm7, xmm3, [r8 - 16]               ; S: T = A + C1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpxorq      xmm29, xmm6, xmm7                   ; S: LO += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpxorq      xmm20, xmm3, [r11 - 16]             ; S: T = A + C1
+    vaesenc     zmm8, zmm2, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm2, xmm20, xmm20, 0x10            ; S: T0·T1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm19, zmm9                   ; AES: round 5
-    vmovdqu8    zmm7{k2}{z}, [r8 + 64]              ; powers of the blocks that there are
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpxorq      zmm7, zmm20, zmm7                   ; C2: T = A + C1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpxorq      xmm2, xmm7, xmm2                    ; S: LO += it
+    vaesenc     zmm7, zmm8, zmm9                    ; AES: round 5
+    vpxorq      zmm8, zmm19, [r11 + 64]             ; C2: T = A + C1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: T0·T1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpxorq      zmm8, zmm2, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpxorq      zmm9, zmm4, [r11]                   ; C1: T = A + C1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: T0·T1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1: LO += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm2, zmm8, zmm9, 0x96              ; C1: LO += it
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vpxorq      xmm8, xmm16, [rdi + 1200]           ; lengths: U = A + C2
     vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
     vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm8, zmm4, zmm13                   ; AES: round 9
-    vpxorq      xmm4, xmm7, xmm3                    ; S: HI += it
-    vaesenclast zmm3, zmm5, zmm14                   ; AES: E_K(J_0)
-    vmovdqu8    zmm5{k2}{z}, [r8 + 704]             ; powers of the blocks that there are
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm20, zmm5                   ; C2: U = A + C2
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      xmm22, xmm8, xmm3                   ; S: HI += it
+    vpxorq      zmm3, zmm19, [r11 + 704]            ; C2: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
     vpxorq      zmm5, zmm14, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
     vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpxorq      zmm2, zmm2, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm4, zmm4, [r11 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rcx], zmm5                         ; AES: written
     vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm3, zmm2, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 64]{k1}, zmm5                ; AES: written
-    jmp         .alone_reduce
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm4, zmm7, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm3, zmm6, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_2:
-    cmp         rsi, 0xc1
-    jae         .alone_over_3
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 128]            ; text, zero-padded
     vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
     vpclmulqdq  xmm20, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm21, xmm3, xmm3, 0x10             ; S: A0·A1
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpxorq      xmm20, xmm20, xmm21                 ; S: S += it
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm21, xmm20, xmm21                 ; S: S += it
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
-    vpxorq      zmm21, zmm25, zmm4                  ; AES: + k_0
-    vpshufb     zmm22, zmm22, zmm0                  ; C
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
+    vpxorq      zmm22, zmm25, zmm4                  ; AES: + k_0
     vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpshufb     zmm20, zmm20, zmm0                  ; C
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm22, zmm22, 0x10           ; C2: A0·A1
+    vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C2: A0·A1
     vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
     vpshufb     zmm4, zmm18, zmm0                   ; C
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm4, zmm4, 0x10             ; C3: A0·A1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm24, zmm4, zmm4, 0x10             ; C3: A0·A1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpternlogq  zmm20, zmm23, zmm24, 0x96           ; C3: S += it
+    vpternlogq  zmm21, zmm23, zmm24, 0x96           ; C3: S += it
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      xmm5, xmm16, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
+    vpxorq      xmm22, xmm16, [rdi + 560]           ; lengths: T = A + C1
     vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; lengths: T0·T1
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpxorq      xmm23, xmm3, [r8 - 16]              ; S: T = A + C1
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm6, xmm23, xmm23, 0x10            ; S: T0·T1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vpxorq      xmm6, xmm3, [r11 - 16]              ; S: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
     vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vpxorq      zmm19, zmm22, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vpxorq      xmm6, xmm22, xmm6                   ; S: LO += it
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 4
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2: T0·T1
+    vpxorq      zmm7, zmm20, [r11 + 64]             ; C2: T = A + C1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
-    vmovdqu8    zmm21{k2}{z}, [r8 + 128]            ; powers of the blocks that there are
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpxorq      zmm21, zmm4, zmm21                  ; C3: T = A + C1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: T0·T1
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
+    vpxorq      zmm22, zmm4, [r11 + 128]            ; C3: T = A + C1
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm21, zmm21, 0x10            ; C3: T0·T1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm22, zmm22, 0x10            ; C3: T0·T1
     vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vpternlogq  zmm5, zmm19, zmm8, 0x96             ; C3: LO += it
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpternlogq  zmm6, zmm7, zmm8, 0x96              ; C3: LO += it
+    vaesenc     zmm7, zmm19, zmm9                   ; AES: round 5
     vpxorq      xmm8, xmm16, [rdi + 1200]           ; lengths: U = A + C2
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
     vpclmulqdq  xmm8, xmm8, xmm8, 0x10              ; lengths: U0·U1
     vaesenc     zmm9, zmm15, zmm10                  ; AES: round 6
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
     vpxorq      xmm3, xmm8, xmm3                    ; S: HI += it
     vaesenc     zmm8, zmm9, zmm11                   ; AES: round 7
-    vmovdqu8    zmm9{k2}{z}, [r8 + 768]             ; powers of the blocks that there are
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpxorq      zmm9, zmm20, [r11 + 704]            ; C2: U = A + C2
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpxorq      zmm4, zmm4, zmm9                    ; C3: U = A + C2
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpxorq      zmm9, zmm22, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: U0·U1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vpxorq      zmm4, zmm4, [r11 + 768]             ; C3: U = A + C2
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
     vpternlogq  zmm3, zmm9, zmm4, 0x96              ; C3: HI += it
     vaesenc     zmm4, zmm8, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
     vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm2, zmm13                   ; AES: round 9
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenclast zmm7, zmm7, zmm14                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C1: A0·A1
-    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm15, zmm20, zmm9                  ; C1: S += it
-    vpxorq      zmm7, zmm14, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm9, zmm8, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm4                         ; AES: written
-    vpclmulqdq  zmm7, zmm9, zmm9, 0x10              ; C1: T0·T1
-    vpxorq      zmm4, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm29, zmm5, zmm7                   ; C1: LO += it
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm8, [r8 + 640]              ; C1: U = A + C2
-    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm3, zmm4                    ; C1: HI += it
-    vmovdqu8    [rdx + 128]{k1}, zmm2               ; AES: written
-    jmp         .alone_reduce
+    vaesenclast zmm2, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: A0·A1
+    vpxorq      zmm15, zmm21, zmm5                  ; C1: S += it
+    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm2, zmm14, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm5, zmm8, [r11]                   ; C1: T = A + C1
+    vaesenclast zmm2, zmm4, zmm2                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx], zmm2                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm2, zmm6, zmm4                    ; C1: LO += it
+    vaesenclast zmm4, zmm7, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm8, [r11 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm5                   ; C1: HI += it
+    jmp         .alone_written
 .alone_over_3:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 192]            ; text, zero-padded
-    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 257
+    jae         .alone_over_4
+    vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
-    vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm22, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpshufb     zmm21, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm15, xmm15, xmm22                 ; S: S += it
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm22, zmm19, zmm0                  ; AES: counter block
+    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vpshufb     zmm2, zmm23, zmm0                   ; C
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpshufb     zmm19, zmm19, zmm0                  ; C
     vpxorq      zmm23, zmm25, zmm4                  ; AES: + k_0
-    vmovdqu64   zmm24, [r9 + 128]                   ; C, bytes as in memory
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpxorq      zmm25, zmm20, zmm4                  ; AES: + k_0
-    vpshufb     zmm20, zmm24, zmm0                  ; C
+    vpxorq      zmm24, zmm20, zmm4                  ; AES: + k_0
+    vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm2, zmm2, 0x10             ; C2: A0·A1
-    vpxorq      zmm4, zmm22, zmm4                   ; AES: + k_0
-    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C3: A0·A1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpternlogq  zmm15, zmm24, zmm23, 0x96           ; C3: S += it
-    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 1
+    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm4, zmm19, zmm19, 0x10            ; C2: A0·A1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C3: A0·A1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpxorq      xmm24, xmm16, [rdi + 560]           ; lengths: T = A + C1
-    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm24, xmm24, 0x10            ; lengths: T0·T1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
-    vpxorq      xmm24, xmm3, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; S: T0·T1
+    vpternlogq  zmm15, zmm4, zmm25, 0x96            ; C3: S += it
+    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
+    vpxorq      xmm22, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm23, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; lengths: T0·T1
+    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpxorq      xmm24, xmm3, [r11 - 16]             ; S: T = A + C1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpxorq      xmm29, xmm5, xmm24                  ; S: LO += it
-    vaesenc     zmm5, zmm22, zmm7                   ; AES: round 3
-    vpxorq      zmm6, zmm2, [r8 + 64]               ; C2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; S: T0·T1
+    vaesenc     zmm6, zmm2, zmm6                    ; AES: round 2
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpxorq      xmm2, xmm22, xmm24                  ; S: LO += it
     vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
+    vpxorq      zmm23, zmm19, [r11 + 64]            ; C2: T = A + C1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpxorq      zmm23, zmm20, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C2: T0·T1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
+    vpxorq      zmm7, zmm20, [r11 + 128]            ; C3: T = A + C1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm23, zmm23, 0x10            ; C3: T0·T1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C3: LO += it
-    vaesenc     zmm6, zmm22, zmm8                   ; AES: round 4
-    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 4
-    vpxorq      xmm16, xmm16, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm8, xmm16, xmm16, 0x10            ; lengths: U0·U1
+    vpternlogq  zmm2, zmm23, zmm7, 0x96             ; C3: LO += it
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpxorq      xmm7, xmm16, [rdi + 1200]           ; lengths: U = A + C2
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm16, zmm19, zmm9                  ; AES: round 5
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vaesenc     zmm8, zmm22, zmm9                   ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm16, zmm21, zmm9                  ; AES: round 5
+    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm9, zmm4, zmm9                    ; AES: round 5
-    vpxorq      xmm4, xmm8, xmm3                    ; S: HI += it
-    vaesenc     zmm3, zmm5, zmm10                   ; AES: round 6
-    vpxorq      zmm2, zmm2, [r8 + 704]              ; C2: U = A + C2
-    vaesenc     zmm5, zmm16, zmm10                  ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpxorq      xmm22, xmm7, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm16, zmm10                  ; AES: round 6
+    vpxorq      zmm8, zmm19, [r11 + 704]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: U0·U1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpxorq      zmm8, zmm20, [r8 + 768]             ; C3: U = A + C2
-    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpternlogq  zmm4, zmm2, zmm8, 0x96              ; C3: HI += it
-    vaesenc     zmm2, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 7
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm8, zmm9, zmm11                   ; AES: round 7
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpxorq      zmm9, zmm20, [r11 + 768]            ; C3: U = A + C2
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
     vpshufb     zmm9, zmm18, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C4: A0·A1
     vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm7, zmm7, 0x10             ; C1: A0·A1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpternlogq  zmm15, zmm10, zmm11, 0x96           ; C1: S += it
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C4: A0·A1
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vmovdqu8    zmm10{k2}{z}, [r8 + 192]            ; powers of the blocks that there are
+    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpternlogq  zmm15, zmm10, zmm11, 0x96           ; C1: S += it
     vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vpxorq      zmm10, zmm9, zmm10                  ; C4: T = A + C1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vaesenclast zmm3, zmm3, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm10, zmm9, [r11 + 192]            ; C4: T = A + C1
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
-    vpxorq      zmm11, zmm7, [r8]                   ; C1: T = A + C1
-    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm3, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C1: T0·T1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C1: LO += it
-    vmovdqu64   [rdx], zmm3                         ; AES: written
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm8, [r11]                   ; C1: T = A + C1
+    vpxorq      zmm11, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx], zmm3                         ; AES: written
+    vpternlogq  zmm2, zmm10, zmm5, 0x96             ; C1: LO += it
     vpxorq      zmm3, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vmovdqu8    zmm5{k2}{z}, [r8 + 832]             ; powers of the blocks that there are
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm9, zmm5                    ; C4: U = A + C2
-    vmovdqu64   [rdx + 64], zmm2                    ; AES: written
-    vpxorq      zmm2, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: U0·U1
-    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm7, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm14, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm3, zmm5, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 192]{k1}, zmm2               ; AES: written
-    jmp         .alone_reduce
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm9, [r11 + 832]             ; C4: U = A + C2
+    vmovdqu64   [rcx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm8, [r11 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm4, zmm6, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_4:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 385
-    jae         .alone_over_6
-    cmp         rsi, 321
-    jae         .alone_over_5
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 256]            ; text, zero-padded
     vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
     vpclmulqdq  xmm21, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -6126,340 +7463,306 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vpshufb     zmm22, zmm22, zmm0                  ; C
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
     vpxorq      zmm24, zmm25, zmm4                  ; AES: + k_0
     vpshufb     zmm25, zmm26, zmm0                  ; C
     vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm22, zmm22, 0x10           ; C2: A0·A1
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm22, zmm22, 0x10           ; C2: A0·A1
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C3: A0·A1
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpternlogq  zmm23, zmm26, zmm27, 0x96           ; C3: S += it
     vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpternlogq  zmm23, zmm26, zmm27, 0x96           ; C3: S += it
     vaesenc     zmm4, zmm24, zmm5                   ; AES: round 1
     vpxorq      xmm24, xmm16, [rdi + 560]           ; lengths: T = A + C1
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; lengths: T0·T1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; lengths: T0·T1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vpxorq      xmm26, xmm3, [r8 - 16]              ; S: T = A + C1
+    vpxorq      xmm26, xmm3, [r11 - 16]             ; S: T = A + C1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm26, xmm26, xmm26, 0x10           ; S: T0·T1
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpclmulqdq  xmm5, xmm26, xmm26, 0x10            ; S: T0·T1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpxorq      xmm5, xmm24, xmm26                  ; S: LO += it
     vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vpxorq      zmm24, zmm22, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      xmm5, xmm24, xmm5                   ; S: LO += it
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vpxorq      zmm24, zmm22, [r11 + 64]            ; C2: T = A + C1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C2: T0·T1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
-    vpxorq      zmm26, zmm25, [r8 + 128]            ; C3: T = A + C1
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C2: T0·T1
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpxorq      zmm6, zmm25, [r11 + 128]            ; C3: T = A + C1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm26, zmm26, 0x10            ; C3: T0·T1
     vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
     vpternlogq  zmm5, zmm24, zmm6, 0x96             ; C3: LO += it
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 3
-    vpxorq      xmm16, xmm16, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 3
     vaesenc     zmm20, zmm21, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; lengths: U0·U1
+    vpxorq      xmm16, xmm16, [rdi + 1200]          ; lengths: U = A + C2
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm7, xmm16, xmm16, 0x10            ; lengths: U0·U1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
+    vaesenc     zmm16, zmm19, zmm8                  ; AES: round 4
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm15, zmm19, zmm8                  ; AES: round 4
-    vpxorq      xmm3, xmm16, xmm3                   ; S: HI += it
-    vaesenc     zmm16, zmm20, zmm8                  ; AES: round 4
-    vpxorq      zmm19, zmm22, [r8 + 704]            ; C2: U = A + C2
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 4
+    vpxorq      xmm3, xmm7, xmm3                    ; S: HI += it
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm19, zmm19, 0x10            ; C2: U0·U1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpxorq      zmm19, zmm25, [r8 + 768]            ; C3: U = A + C2
+    vpxorq      zmm7, zmm22, [r11 + 704]            ; C2: U = A + C2
+    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm15, zmm16, zmm9                  ; AES: round 5
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C3: U0·U1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vpternlogq  zmm3, zmm8, zmm19, 0x96             ; C3: HI += it
+    vpxorq      zmm16, zmm25, [r11 + 768]           ; C3: U = A + C2
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3: U0·U1
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpternlogq  zmm3, zmm7, zmm16, 0x96             ; C3: HI += it
+    vaesenc     zmm7, zmm8, zmm10                   ; AES: round 6
     vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
     vaesenc     zmm9, zmm15, zmm10                  ; AES: round 6
-    vpclmulqdq  zmm15, zmm8, zmm8, 0x10             ; C4: A0·A1
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vpshufb     zmm19, zmm18, zmm0                  ; C
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm15, zmm19, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C4: A0·A1
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm19, zmm19, 0x10           ; C5: A0·A1
+    vpshufb     zmm10, zmm18, zmm0                  ; C
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vpternlogq  zmm23, zmm15, zmm10, 0x96           ; C5: S += it
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
-    vpxorq      zmm10, zmm8, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm15, zmm16, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
+    vpclmulqdq  zmm19, zmm10, zmm10, 0x10           ; C5: A0·A1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  zmm23, zmm16, zmm19, 0x96           ; C5: S += it
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vpxorq      zmm11, zmm8, [r11 + 192]            ; C4: T = A + C1
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vmovdqu8    zmm11{k2}{z}, [r8 + 256]            ; powers of the blocks that there are
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: T0·T1
     vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpxorq      zmm11, zmm19, zmm11                 ; C5: T = A + C1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C5: T0·T1
+    vpxorq      zmm16, zmm10, [r11 + 256]           ; C5: T = A + C1
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
     vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
-    vpternlogq  zmm5, zmm10, zmm11, 0x96            ; C5: LO += it
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpternlogq  zmm5, zmm11, zmm16, 0x96            ; C5: LO += it
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vmovdqu8    zmm10{k2}{z}, [r8 + 896]            ; powers of the blocks that there are
+    vpxorq      zmm8, zmm8, [r11 + 832]             ; C4: U = A + C2
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpxorq      zmm10, zmm19, zmm10                 ; C5: U = A + C2
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
-    vpxorq      zmm11, zmm8, [r8 + 832]             ; C4: U = A + C2
-    vaesenc     zmm8, zmm15, zmm13                  ; AES: round 9
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C4: U0·U1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm11, zmm15, zmm13                 ; AES: round 9
+    vpxorq      zmm10, zmm10, [r11 + 896]           ; C5: U = A + C2
+    vaesenc     zmm12, zmm2, zmm13                  ; AES: round 9
+    vpclmulqdq  zmm2, zmm10, zmm10, 0x10            ; C5: U0·U1
     vaesenclast zmm4, zmm4, zmm14                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
-    vpternlogq  zmm3, zmm11, zmm10, 0x96            ; C5: HI += it
+    vpternlogq  zmm3, zmm8, zmm2, 0x96              ; C5: HI += it
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vmovdqu64   zmm2, [r9]                          ; C, bytes as in memory
     vpxorq      zmm4, zmm14, [r9]                   ; AES: k_Nr + text
-    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
     vaesenclast zmm7, zmm7, zmm4                    ; AES: last round: the other text
-    vpshufb     zmm4, zmm10, zmm0                   ; C
-    vmovdqu64   [rdx], zmm7                         ; AES: written
+    vpshufb     zmm4, zmm2, zmm0                    ; C
+    vmovdqu64   [rcx], zmm7                         ; AES: written
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpxorq      zmm7, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C1: A0·A1
+    vaesenclast zmm7, zmm9, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm15, zmm23, zmm2                  ; C1: S += it
+    vmovdqu64   [rcx + 64], zmm7                    ; AES: written
+    vpxorq      zmm2, zmm4, [r11]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm14, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vpxorq      zmm15, zmm23, zmm10                 ; C1: S += it
-    vmovdqu64   [rdx + 64], zmm6                    ; AES: written
-    vpxorq      zmm6, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm7, zmm4, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 128], zmm6                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 128], zmm6                   ; AES: written
     vpxorq      zmm6, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm29, zmm5, zmm7                   ; C1: LO += it
-    vaesenclast zmm5, zmm8, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 192], zmm5                   ; AES: written
+    vpxorq      zmm2, zmm5, zmm2                    ; C1: LO += it
+    vaesenclast zmm5, zmm11, zmm6                   ; AES: last round: the other text
+    vpxorq      zmm4, zmm4, [r11 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 192], zmm5                   ; AES: written
     vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm3, zmm4                    ; C1: HI += it
-    vmovdqu8    [rdx + 256]{k1}, zmm2               ; AES: written
-    jmp         .alone_reduce
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm4, zmm12, zmm5                   ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm6                   ; C1: HI += it
+    jmp         .alone_written
 .alone_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 320]            ; text, zero-padded
-    vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
+    cmp         rdx, 449
+    jae         .alone_over_7
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 385
+    jae         .alone_over_6
+    vpshufb     zmm21, zmm2, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm22, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpshufb     zmm21, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm15, xmm15, xmm22                 ; S: S += it
+    vpclmulqdq  xmm20, xmm3, xmm3, 0x10             ; S: A0·A1
     vpshufb     zmm22, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm15, xmm15, xmm20                 ; S: S += it
+    vpshufb     zmm23, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
     vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm23, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpshufb     zmm24, zmm20, zmm0                  ; AES: counter block
     vpshufb     zmm19, zmm19, zmm0                  ; C
-    vpaddd      zmm24, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vmovdqu64   zmm26, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm27, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm2, zmm26, zmm0                   ; C
-    vpshufb     zmm26, zmm27, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm26, zmm20, zmm0                  ; AES: counter block
+    vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpshufb     zmm20, zmm20, zmm0                  ; C
     vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm27, zmm19, zmm19, 0x10           ; C2: A0·A1
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm2, zmm2, 0x10             ; C3: A0·A1
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpternlogq  zmm15, zmm27, zmm28, 0x96           ; C3: S += it
+    vpclmulqdq  zmm28, zmm20, zmm20, 0x10           ; C3: A0·A1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      xmm27, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vpternlogq  zmm15, zmm27, zmm28, 0x96           ; C3: S += it
     vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
-    vpxorq      zmm4, zmm26, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm26, xmm27, xmm27, 0x10           ; lengths: T0·T1
+    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpxorq      xmm27, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vpxorq      zmm4, zmm2, zmm4                    ; AES: + k_0
     vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vpxorq      xmm27, xmm3, [r8 - 16]              ; S: T = A + C1
+    vpclmulqdq  xmm2, xmm27, xmm27, 0x10            ; lengths: T0·T1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm27, xmm27, xmm27, 0x10           ; S: T0·T1
+    vpxorq      xmm27, xmm3, [r11 - 16]             ; S: T = A + C1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpxorq      xmm29, xmm26, xmm27                 ; S: LO += it
+    vpclmulqdq  xmm27, xmm27, xmm27, 0x10           ; S: T0·T1
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
-    vpxorq      zmm26, zmm19, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      xmm2, xmm2, xmm27                   ; S: LO += it
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
     vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm25, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm25, zmm26, zmm26, 0x10           ; C2: T0·T1
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vpxorq      zmm26, zmm2, [r8 + 128]             ; C3: T = A + C1
+    vpxorq      zmm5, zmm19, [r11 + 64]             ; C2: T = A + C1
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C3: T0·T1
+    vpxorq      zmm27, zmm20, [r11 + 128]           ; C3: T = A + C1
     vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
-    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C3: LO += it
-    vaesenc     zmm6, zmm4, zmm6                    ; AES: round 2
-    vpxorq      xmm4, xmm16, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm16, zmm20, zmm7                  ; AES: round 3
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 3
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C3: T0·T1
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpternlogq  zmm2, zmm5, zmm27, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm25, zmm7                   ; AES: round 3
+    vpxorq      xmm6, xmm16, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm16, zmm21, zmm7                  ; AES: round 3
     vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm25, zmm26, zmm7                  ; AES: round 3
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
-    vpxorq      xmm4, xmm4, xmm3                    ; S: HI += it
-    vaesenc     zmm3, zmm6, zmm7                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpxorq      zmm6, zmm19, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 4
-    vaesenc     zmm16, zmm20, zmm8                  ; AES: round 4
+    vpxorq      xmm22, xmm6, xmm3                   ; S: HI += it
+    vaesenc     zmm3, zmm16, zmm8                   ; AES: round 4
+    vpxorq      zmm6, zmm19, [r11 + 704]            ; C2: U = A + C2
+    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 4
+    vaesenc     zmm16, zmm23, zmm8                  ; AES: round 4
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
-    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
-    vpxorq      zmm2, zmm2, [r8 + 768]              ; C3: U = A + C2
-    vaesenc     zmm20, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C3: U0·U1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vpternlogq  zmm4, zmm6, zmm2, 0x96              ; C3: HI += it
-    vaesenc     zmm2, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm7, zmm9                    ; AES: round 5
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm16, zmm9                   ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 5
-    vaesenc     zmm16, zmm20, zmm9                  ; AES: round 5
-    vmovdqu64   zmm19, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm19, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm25, zmm8                  ; AES: round 4
+    vpxorq      zmm20, zmm20, [r11 + 768]           ; C3: U = A + C2
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm8, zmm20, zmm20, 0x10            ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpshufb     zmm9, zmm19, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm19, zmm7, zmm7, 0x10             ; C4: A0·A1
+    vpternlogq  zmm22, zmm6, zmm8, 0x96             ; C3: HI += it
+    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 5
+    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 5
+    vaesenc     zmm16, zmm19, zmm9                  ; AES: round 5
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm19, zmm21, zmm9                  ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vmovdqu64   zmm9, [r9 + 256]                    ; C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm21, zmm9, zmm9, 0x10             ; C5: A0·A1
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpternlogq  zmm15, zmm19, zmm21, 0x96           ; C5: S += it
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 6
-    vpxorq      zmm20, zmm7, [r8 + 192]             ; C4: T = A + C1
+    vpshufb     zmm9, zmm9, zmm0                    ; C
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm20, zmm20, 0x10           ; C4: T0·T1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm20, zmm7, zmm7, 0x10             ; C4: A0·A1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm21, zmm9, zmm9, 0x10             ; C5: A0·A1
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vpternlogq  zmm15, zmm20, zmm21, 0x96           ; C5: S += it
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpxorq      zmm20, zmm9, [r8 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm7, [r11 + 192]            ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5: T0·T1
+    vpxorq      zmm20, zmm9, [r11 + 256]            ; C5: T = A + C1
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vpternlogq  zmm29, zmm10, zmm20, 0x96           ; C5: LO += it
-    vaesenc     zmm10, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpternlogq  zmm2, zmm10, zmm20, 0x96            ; C5: LO += it
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpxorq      zmm9, zmm9, [r8 + 896]              ; C5: U = A + C2
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
-    vaesenc     zmm11, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
-    vpternlogq  zmm4, zmm7, zmm9, 0x96              ; C5: HI += it
     vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vpxorq      zmm7, zmm7, [r11 + 832]             ; C4: U = A + C2
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm16, zmm12                 ; AES: round 8
+    vpxorq      zmm9, zmm9, [r11 + 896]             ; C5: U = A + C2
+    vaesenc     zmm11, zmm19, zmm12                 ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpshufb     zmm9, zmm18, zmm0                   ; C
-    vaesenc     zmm11, zmm11, zmm13                 ; AES: round 9
-    vpclmulqdq  zmm12, zmm9, zmm9, 0x10             ; C6: A0·A1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vpternlogq  zmm22, zmm7, zmm9, 0x96             ; C5: HI += it
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm10, zmm13                  ; AES: round 9
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm10, zmm11, zmm13                 ; AES: round 9
+    vpshufb     zmm11, zmm18, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenclast zmm12, zmm5, zmm14                  ; AES: E_K(J_0)
+    vpclmulqdq  zmm5, zmm11, zmm11, 0x10            ; C6: A0·A1
     vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C1: A0·A1
-    vaesenclast zmm2, zmm2, zmm14                   ; AES: E_K(J_0)
-    vpternlogq  zmm15, zmm12, zmm13, 0x96           ; C1: S += it
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vmovdqu8    zmm2{k2}{z}, [r8 + 320]             ; powers of the blocks that there are
+    vmovdqu64   [rsp], xmm12                        ; AES: E_K(J_0), put aside
     vpxorq      zmm12, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm9, zmm2                    ; C6: T = A + C1
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: T0·T1
+    vpternlogq  zmm15, zmm5, zmm13, 0x96            ; C1: S += it
+    vaesenclast zmm3, zmm3, zmm12                   ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm3                         ; AES: written
+    vpxorq      zmm3, zmm11, [r11 + 320]            ; C6: T = A + C1
     vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm6, zmm7, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rdx + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm7, [r11]                   ; C1: T = A + C1
     vpxorq      zmm6, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
     vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm2, zmm5, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx + 128], zmm6                   ; AES: written
-    vmovdqu8    zmm2{k2}{z}, [r8 + 960]             ; powers of the blocks that there are
-    vpxorq      zmm5, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm9, zmm2                    ; C6: U = A + C2
-    vmovdqu64   [rdx + 192], zmm5                   ; AES: written
+    vmovdqu64   [rcx + 128], zmm6                   ; AES: written
+    vpternlogq  zmm2, zmm3, zmm5, 0x96              ; C1: LO += it
+    vpxorq      zmm3, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm11, [r11 + 960]            ; C6: U = A + C2
+    vmovdqu64   [rcx + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C6: U0·U1
     vpxorq      zmm5, zmm14, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: U0·U1
     vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vpxorq      zmm6, zmm7, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 256], zmm5                   ; AES: written
+    vpxorq      zmm6, zmm7, [r11 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 256], zmm5                   ; AES: written
     vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm2, zmm6, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 320]{k1}, zmm3               ; AES: written
-    jmp         .alone_reduce
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm3, zmm6, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_6:
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 449
-    jae         .alone_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 384]            ; text, zero-padded
     vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
     vpclmulqdq  xmm21, xmm16, xmm16, 0x10           ; lengths: A0·A1
     vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -6468,8 +7771,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm27, xmm21, xmm22                 ; S: S += it
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm21, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vpshufb     zmm22, zmm22, zmm0                  ; C
     vpaddd      zmm23, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
@@ -6481,412 +7784,447 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpaddd      zmm28, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
     vpclmulqdq  zmm2, zmm22, zmm22, 0x10            ; C2: A0·A1
     vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpternlogq  zmm27, zmm2, zmm29, 0x96            ; C3: S += it
     vpxorq      zmm2, zmm19, zmm4                   ; AES: + k_0
-    vpxorq      xmm19, xmm16, [rdi + 560]           ; lengths: T = A + C1
-    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      zmm19, zmm20, zmm4                  ; AES: + k_0
+    vpxorq      xmm20, xmm16, [rdi + 560]           ; lengths: T = A + C1
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vpclmulqdq  xmm20, xmm20, xmm20, 0x10           ; lengths: T0·T1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      xmm29, xmm3, [r8 - 16]              ; S: T = A + C1
     vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
+    vpxorq      xmm29, xmm3, [r11 - 16]             ; S: T = A + C1
     vpxorq      zmm4, zmm28, zmm4                   ; AES: + k_0
-    vpclmulqdq  xmm28, xmm29, xmm29, 0x10           ; S: T0·T1
     vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm28, xmm29, xmm29, 0x10           ; S: T0·T1
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vpxorq      xmm19, xmm19, xmm28                 ; S: LO += it
+    vpxorq      xmm20, xmm20, xmm28                 ; S: LO += it
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      zmm28, zmm22, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
+    vpxorq      zmm28, zmm22, [r11 + 64]            ; C2: T = A + C1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2: T0·T1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpxorq      zmm29, zmm24, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
+    vpxorq      zmm29, zmm24, [r11 + 128]           ; C3: T = A + C1
     vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
-    vpclmulqdq  zmm5, zmm29, zmm29, 0x10            ; C3: T0·T1
-    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
-    vpternlogq  zmm19, zmm28, zmm5, 0x96            ; C3: LO += it
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vaesenc     zmm5, zmm25, zmm6                   ; AES: round 2
+    vpclmulqdq  zmm25, zmm29, zmm29, 0x10           ; C3: T0·T1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
+    vpternlogq  zmm20, zmm28, zmm25, 0x96           ; C3: LO += it
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpxorq      xmm15, xmm16, [rdi + 1200]          ; lengths: U = A + C2
-    vaesenc     zmm16, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; lengths: U0·U1
-    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 2
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm23, zmm26, zmm6                  ; AES: round 2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vpxorq      xmm16, xmm16, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; lengths: U0·U1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 2
+    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm6, zmm25, zmm7                   ; AES: round 3
-    vpxorq      xmm3, xmm15, xmm3                   ; S: HI += it
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
+    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 3
+    vpxorq      xmm3, xmm16, xmm3                   ; S: HI += it
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpxorq      zmm15, zmm22, [r8 + 704]            ; C2: U = A + C2
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2: U0·U1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpxorq      zmm22, zmm24, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C3: U0·U1
+    vaesenc     zmm15, zmm19, zmm7                  ; AES: round 3
+    vpxorq      zmm16, zmm22, [r11 + 704]           ; C2: U = A + C2
+    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: U0·U1
+    vaesenc     zmm21, zmm23, zmm7                  ; AES: round 3
+    vaesenc     zmm22, zmm25, zmm7                  ; AES: round 3
+    vpxorq      zmm23, zmm24, [r11 + 768]           ; C3: U = A + C2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpternlogq  zmm3, zmm15, zmm22, 0x96            ; C3: HI += it
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm23, zmm23, 0x10            ; C3: U0·U1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
+    vpternlogq  zmm3, zmm16, zmm7, 0x96             ; C3: HI += it
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vmovdqu64   zmm15, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 4
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vaesenc     zmm16, zmm20, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 4
-    vmovdqu64   zmm21, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm23, zmm8                  ; AES: round 4
-    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
+    vmovdqu64   zmm16, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm15, zmm19, zmm8                  ; AES: round 4
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
+    vaesenc     zmm21, zmm22, zmm8                  ; AES: round 4
+    vmovdqu64   zmm22, [r9 + 256]                   ; C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm15, zmm15, 0x10            ; C4: A0·A1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C5: A0·A1
+    vpshufb     zmm8, zmm22, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm22, zmm16, zmm16, 0x10           ; C4: A0·A1
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
     vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpternlogq  zmm27, zmm8, zmm23, 0x96            ; C5: S += it
-    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 5
-    vpxorq      zmm16, zmm15, [r8 + 192]            ; C4: T = A + C1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4: T0·T1
+    vpclmulqdq  zmm23, zmm8, zmm8, 0x10             ; C5: A0·A1
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vpternlogq  zmm27, zmm22, zmm23, 0x96           ; C5: S += it
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vpxorq      zmm22, zmm16, [r11 + 192]           ; C4: T = A + C1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpxorq      zmm9, zmm21, [r8 + 256]             ; C5: T = A + C1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm9, zmm22, zmm22, 0x10            ; C4: T0·T1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpxorq      zmm22, zmm8, [r11 + 256]            ; C5: T = A + C1
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
     vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpternlogq  zmm19, zmm16, zmm9, 0x96            ; C5: LO += it
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpxorq      zmm9, zmm15, [r8 + 832]             ; C4: U = A + C2
-    vaesenc     zmm15, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm22, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C5: T0·T1
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
+    vpternlogq  zmm20, zmm9, zmm22, 0x96            ; C5: LO += it
+    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 6
+    vpxorq      zmm16, zmm16, [r11 + 832]           ; C4: U = A + C2
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpxorq      zmm10, zmm21, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vpclmulqdq  zmm10, zmm16, zmm16, 0x10           ; C4: U0·U1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpxorq      zmm8, zmm8, [r11 + 896]             ; C5: U = A + C2
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vpternlogq  zmm3, zmm9, zmm10, 0x96             ; C5: HI += it
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm19, zmm11                 ; AES: round 7
+    vpternlogq  zmm3, zmm10, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm8, zmm9, zmm11                   ; AES: round 7
     vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm10, zmm15, zmm11                 ; AES: round 7
-    vaesenc     zmm15, zmm16, zmm11                 ; AES: round 7
-    vpshufb     zmm9, zmm9, zmm0                    ; C
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C6: A0·A1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpshufb     zmm16, zmm18, zmm0                  ; C
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C6: A0·A1
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C7: A0·A1
     vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vpternlogq  zmm27, zmm11, zmm20, 0x96           ; C7: S += it
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
-    vpxorq      zmm11, zmm9, [r8 + 320]             ; C6: T = A + C1
+    vpshufb     zmm11, zmm18, zmm0                  ; C
     vaesenc     zmm15, zmm15, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm19, zmm11, zmm11, 0x10           ; C7: A0·A1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vpternlogq  zmm27, zmm10, zmm19, 0x96           ; C7: S += it
     vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vmovdqu8    zmm12{k2}{z}, [r8 + 384]            ; powers of the blocks that there are
+    vpxorq      zmm10, zmm9, [r11 + 320]            ; C6: T = A + C1
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
     vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpxorq      zmm12, zmm16, zmm12                 ; C7: T = A + C1
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vpxorq      zmm12, zmm11, [r11 + 384]           ; C7: T = A + C1
+    vaesenc     zmm15, zmm15, zmm13                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: T0·T1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
-    vpternlogq  zmm19, zmm11, zmm12, 0x96           ; C7: LO += it
-    vaesenc     zmm11, zmm15, zmm13                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vpternlogq  zmm20, zmm10, zmm12, 0x96           ; C7: LO += it
     vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vmovdqu8    zmm12{k2}{z}, [r8 + 1024]           ; powers of the blocks that there are
-    vaesenclast zmm6, zmm6, zmm14                   ; AES: E_K(J_0)
-    vpxorq      zmm12, zmm16, zmm12                 ; C7: U = A + C2
-    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm6, zmm9, [r8 + 960]              ; C6: U = A + C2
-    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vpclmulqdq  zmm9, zmm12, zmm12, 0x10            ; C7: U0·U1
-    vpternlogq  zmm3, zmm6, zmm9, 0x96              ; C7: HI += it
+    vaesenclast zmm5, zmm5, zmm14                   ; AES: E_K(J_0)
+    vpxorq      zmm9, zmm9, [r11 + 960]             ; C6: U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm5, zmm14, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm10, zmm11, [r11 + 1024]          ; C7: U = A + C2
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm10, zmm10, 0x10            ; C7: U0·U1
+    vpternlogq  zmm3, zmm9, zmm6, 0x96              ; C7: HI += it
     vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm5                         ; AES: written
+    vmovdqu64   [rcx], zmm5                         ; AES: written
     vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
     vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm2                    ; AES: written
+    vmovdqu64   [rcx + 64], zmm2                    ; AES: written
     vpxorq      zmm2, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm2                    ; AES: last round: the other text
-    vpshufb     zmm2, zmm6, zmm0                    ; C
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C1: A0·A1
     vpxorq      zmm6, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm15, zmm27, zmm5                  ; C1: S += it
-    vmovdqu64   [rdx + 192], zmm6                   ; AES: written
-    vpxorq      zmm5, zmm2, [r8]                    ; C1: T = A + C1
+    vaesenclast zmm6, zmm15, zmm6                   ; AES: last round: the other text
+    vpxorq      zmm15, zmm27, zmm2                  ; C1: S += it
+    vmovdqu64   [rcx + 192], zmm6                   ; AES: written
+    vpxorq      zmm2, zmm5, [r11]                   ; C1: T = A + C1
     vpxorq      zmm6, zmm14, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 256], zmm6                   ; AES: written
+    vaesenclast zmm6, zmm16, zmm6                   ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 256], zmm6                   ; AES: written
+    vpxorq      zmm2, zmm20, zmm2                   ; C1: LO += it
     vpxorq      zmm6, zmm14, [r9 + 320]             ; AES: k_Nr + text
-    vpxorq      zmm29, zmm19, zmm5                  ; C1: LO += it
-    vaesenclast zmm5, zmm11, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm2, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 320], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm5, zmm4, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm3, zmm2                    ; C1: HI += it
-    vmovdqu8    [rdx + 384]{k1}, zmm5               ; AES: written
-    jmp         .alone_reduce
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm5, [r11 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 320], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm3, zmm5                   ; C1: HI += it
+    jmp         .alone_written
 .alone_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1264]                  ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm18{k1}{z}, [r9 + 448]            ; text, zero-padded
-    vpshufb     zmm28, zmm2, zmm0                   ; AES: counter block
+    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm16, xmm16, 0x10           ; lengths: A0·A1
-    vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm21, xmm3, xmm3, 0x10             ; S: A0·A1
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
-    vpxorq      xmm15, xmm15, xmm21                 ; S: S += it
+    vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpclmulqdq  xmm22, xmm3, xmm3, 0x10             ; S: A0·A1
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpaddd      zmm21, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
-    vmovdqu64   zmm22, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm21, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
+    vpxorq      xmm15, xmm15, xmm22                 ; S: S += it
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpshufb     zmm22, zmm22, zmm0                  ; C
-    vpaddd      zmm23, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vmovdqu64   zmm24, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm22, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm23, [r9 + 64]                    ; C, bytes as in memory
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C
+    vpaddd      zmm24, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vmovdqu64   zmm27, [r9 + 128]                   ; C, bytes as in memory
     vpaddd      zmm26, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm24, zmm24, zmm0                  ; C
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpaddd      zmm27, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm29, zmm22, zmm22, 0x10           ; C2: A0·A1
-    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
+    vpshufb     zmm27, zmm27, zmm0                  ; C
+    vpaddd      zmm29, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  zmm28, zmm23, zmm23, 0x10           ; C2: A0·A1
+    vpshufb     zmm29, zmm29, zmm0                  ; AES: counter block
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm30, zmm24, zmm24, 0x10           ; C3: A0·A1
+    vpclmulqdq  zmm30, zmm27, zmm27, 0x10           ; C3: A0·A1
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpternlogq  zmm15, zmm29, zmm30, 0x96           ; C3: S += it
     vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm28, zmm4                  ; AES: + k_0
-    vpxorq      xmm29, xmm16, [rdi + 560]           ; lengths: T = A + C1
+    vpternlogq  zmm15, zmm28, zmm30, 0x96           ; C3: S += it
     vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
+    vpxorq      xmm28, xmm16, [rdi + 560]           ; lengths: T = A + C1
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm29, xmm29, xmm29, 0x10           ; lengths: T0·T1
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpxorq      xmm30, xmm3, [r8 - 16]              ; S: T = A + C1
-    vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpclmulqdq  xmm28, xmm28, xmm28, 0x10           ; lengths: T0·T1
+    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      xmm30, xmm3, [r11 - 16]             ; S: T = A + C1
     vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
     vpclmulqdq  xmm30, xmm30, xmm30, 0x10           ; S: T0·T1
-    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpxorq      xmm29, xmm29, xmm30                 ; S: LO += it
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm25, zmm5                   ; AES: round 1
-    vpxorq      zmm25, zmm22, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm28, zmm28, zmm5                  ; AES: round 1
+    vpxorq      zmm29, zmm29, zmm4                  ; AES: + k_0
+    vpxorq      zmm4, zmm2, zmm4                    ; AES: + k_0
+    vpxorq      xmm2, xmm28, xmm30                  ; S: LO += it
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C2: T0·T1
+    vpxorq      zmm28, zmm23, [r11 + 64]            ; C2: T = A + C1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vpxorq      zmm30, zmm24, [r8 + 128]            ; C3: T = A + C1
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2: T0·T1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C3: T0·T1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpxorq      zmm30, zmm27, [r11 + 128]           ; C3: T = A + C1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
     vaesenc     zmm26, zmm26, zmm5                  ; AES: round 1
-    vpternlogq  zmm29, zmm25, zmm30, 0x96           ; C3: LO += it
-    vaesenc     zmm25, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      xmm5, xmm16, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm16, zmm4, zmm6                   ; AES: round 2
-    vaesenc     zmm27, zmm28, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm4, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 2
-    vpxorq      xmm3, xmm3, [r8 + 624]              ; S: U = A + C2
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C3: T0·T1
+    vaesenc     zmm29, zmm29, zmm5                  ; AES: round 1
+    vpternlogq  zmm2, zmm28, zmm30, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm25, zmm6                   ; AES: round 2
+    vpxorq      xmm16, xmm16, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; lengths: U0·U1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 2
+    vpxorq      xmm3, xmm3, [r11 + 624]             ; S: U = A + C2
+    vaesenc     zmm25, zmm22, zmm6                  ; AES: round 2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
     vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; S: U0·U1
-    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 2
-    vpxorq      xmm4, xmm4, xmm3                    ; S: HI += it
-    vaesenc     zmm3, zmm26, zmm6                   ; AES: round 2
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
-    vpxorq      zmm22, zmm22, [r8 + 704]            ; C2: U = A + C2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
-    vpclmulqdq  zmm16, zmm22, zmm22, 0x10           ; C2: U0·U1
-    vaesenc     zmm22, zmm27, zmm7                  ; AES: round 3
-    vpxorq      zmm24, zmm24, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm26, zmm26, zmm6                  ; AES: round 2
+    vpxorq      xmm22, xmm16, xmm3                  ; S: HI += it
+    vaesenc     zmm3, zmm29, zmm6                   ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpxorq      zmm6, zmm23, [r11 + 704]            ; C2: U = A + C2
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C3: U0·U1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
-    vpternlogq  zmm4, zmm16, zmm24, 0x96            ; C3: HI += it
-    vaesenc     zmm16, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm19, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 3
+    vpxorq      zmm20, zmm27, [r11 + 768]           ; C3: U = A + C2
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm25, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: U0·U1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
+    vaesenc     zmm25, zmm26, zmm7                  ; AES: round 3
+    vpternlogq  zmm22, zmm6, zmm20, 0x96            ; C3: HI += it
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vmovdqu64   zmm21, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpshufb     zmm7, zmm21, zmm0                   ; C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vmovdqu64   zmm21, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
+    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpshufb     zmm21, zmm21, zmm0                  ; C
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm7, zmm7, 0x10             ; C4: A0·A1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm21, zmm21, 0x10           ; C5: A0·A1
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 4
+    vaesenc     zmm16, zmm19, zmm8                  ; AES: round 4
+    vmovdqu64   zmm20, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm21, zmm8                  ; AES: round 4
+    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vaesenc     zmm21, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm24, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm24, zmm6, zmm6, 0x10             ; C4: A0·A1
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
-    vpternlogq  zmm15, zmm24, zmm25, 0x96           ; C5: S += it
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpxorq      zmm8, zmm7, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C5: A0·A1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpternlogq  zmm15, zmm24, zmm26, 0x96           ; C5: S += it
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
-    vpxorq      zmm24, zmm21, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5: T0·T1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpxorq      zmm8, zmm6, [r11 + 192]             ; C4: T = A + C1
     vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
+    vpxorq      zmm24, zmm20, [r11 + 256]           ; C5: T = A + C1
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 5
+    vaesenc     zmm25, zmm25, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5: T0·T1
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpternlogq  zmm29, zmm8, zmm24, 0x96            ; C5: LO += it
-    vaesenc     zmm8, zmm23, zmm9                   ; AES: round 5
-    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm9, zmm22, zmm10                  ; AES: round 6
+    vpternlogq  zmm2, zmm8, zmm24, 0x96             ; C5: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpxorq      zmm21, zmm21, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5: U0·U1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vpternlogq  zmm4, zmm7, zmm21, 0x96             ; C5: HI += it
+    vpxorq      zmm6, zmm6, [r11 + 832]             ; C4: U = A + C2
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm16, zmm10                  ; AES: round 6
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
+    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 6
+    vpxorq      zmm16, zmm20, [r11 + 896]           ; C5: U = A + C2
+    vaesenc     zmm19, zmm21, zmm10                 ; AES: round 6
+    vaesenc     zmm20, zmm23, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: U0·U1
+    vaesenc     zmm21, zmm25, zmm10                 ; AES: round 6
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vpternlogq  zmm22, zmm6, zmm16, 0x96            ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vmovdqu64   zmm6, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
     vmovdqu64   zmm10, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vaesenc     zmm16, zmm19, zmm11                 ; AES: round 7
     vpshufb     zmm10, zmm10, zmm0                  ; C
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
-    vpclmulqdq  zmm21, zmm7, zmm7, 0x10             ; C6: A0·A1
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 7
+    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm21, zmm6, zmm6, 0x10             ; C6: A0·A1
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm22, zmm10, zmm10, 0x10           ; C7: A0·A1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
-    vpternlogq  zmm15, zmm21, zmm22, 0x96           ; C7: S += it
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpxorq      zmm11, zmm7, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C7: A0·A1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
-    vpxorq      zmm21, zmm10, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C7: T0·T1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpternlogq  zmm29, zmm11, zmm21, 0x96           ; C7: LO += it
+    vpternlogq  zmm15, zmm21, zmm11, 0x96           ; C7: S += it
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
     vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpxorq      zmm7, zmm7, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vpxorq      zmm11, zmm6, [r11 + 320]            ; C6: T = A + C1
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vaesenc     zmm16, zmm16, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
+    vaesenc     zmm19, zmm19, zmm12                 ; AES: round 8
+    vpxorq      zmm21, zmm10, [r11 + 384]           ; C7: T = A + C1
+    vaesenc     zmm20, zmm20, zmm12                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C7: T0·T1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpxorq      zmm10, zmm10, [r8 + 1024]           ; C7: U = A + C2
-    vaesenc     zmm11, zmm19, zmm13                 ; AES: round 9
-    vaesenc     zmm12, zmm20, zmm13                 ; AES: round 9
+    vpternlogq  zmm2, zmm11, zmm21, 0x96            ; C7: LO += it
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpxorq      zmm6, zmm6, [r11 + 960]             ; C6: U = A + C2
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vaesenc     zmm11, zmm16, zmm13                 ; AES: round 9
+    vpxorq      zmm10, zmm10, [r11 + 1024]          ; C7: U = A + C2
+    vaesenc     zmm12, zmm19, zmm13                 ; AES: round 9
+    vaesenc     zmm16, zmm20, zmm13                 ; AES: round 9
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
-    vaesenc     zmm16, zmm16, zmm13                 ; AES: round 9
-    vpternlogq  zmm4, zmm7, zmm10, 0x96             ; C7: HI += it
     vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm7, zmm8, zmm13                   ; AES: round 9
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenclast zmm10, zmm6, zmm14                  ; AES: E_K(J_0)
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpternlogq  zmm22, zmm6, zmm10, 0x96            ; C7: HI += it
+    vaesenclast zmm6, zmm5, zmm14                   ; AES: E_K(J_0)
+    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vpxorq      zmm6, zmm14, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm6                    ; AES: last round: the other text
     vpshufb     zmm6, zmm18, zmm0                   ; C
-    vmovdqu64   [rsp], xmm10                        ; AES: E_K(J_0), put aside
-    vpxorq      zmm10, zmm14, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm13, zmm6, zmm6, 0x10             ; C8: A0·A1
-    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
-    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C1: A0·A1
-    vmovdqu64   [rdx], zmm9                         ; AES: written
-    vpxorq      zmm9, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C1: S += it
-    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
-    vmovdqu8    zmm9{k2}{z}, [r8 + 448]             ; powers of the blocks that there are
-    vmovdqu64   [rdx + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm9, zmm6, zmm9                    ; C8: T = A + C1
-    vaesenclast zmm5, zmm11, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm9, zmm9, 0x10              ; C8: T0·T1
-    vpxorq      zmm9, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm10, zmm8, [r8]                   ; C1: T = A + C1
+    vmovdqu64   [rcx], zmm7                         ; AES: written
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C8: A0·A1
+    vpxorq      zmm10, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C1: A0·A1
+    vmovdqu64   [rcx + 64], zmm8                    ; AES: written
+    vpxorq      zmm8, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm15, zmm7, zmm10, 0x96            ; C1: S += it
+    vaesenclast zmm7, zmm9, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm6, [r11 + 448]             ; C8: T = A + C1
+    vmovdqu64   [rcx + 128], zmm7                   ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8: T0·T1
+    vaesenclast zmm7, zmm11, zmm7                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm7                   ; AES: written
+    vpxorq      zmm7, zmm5, [r11]                   ; C1: T = A + C1
+    vpxorq      zmm9, zmm14, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
     vaesenclast zmm9, zmm12, zmm9                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm9                   ; AES: written
-    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C1: T0·T1
-    vpxorq      zmm10, zmm14, [r9 + 256]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm16, zmm10                 ; AES: last round: the other text
-    vpternlogq  zmm29, zmm5, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx + 256], zmm10                  ; AES: written
-    vmovdqu8    zmm5{k2}{z}, [r8 + 1088]            ; powers of the blocks that there are
-    vpxorq      zmm9, zmm14, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm6, zmm5                    ; C8: U = A + C2
-    vmovdqu64   [rdx + 320], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C8: U0·U1
-    vpxorq      zmm5, zmm14, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm6, zmm8, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 384], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm14, zmm18                  ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm3, zmm6, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 448]{k1}, zmm2               ; AES: written
+    vmovdqu64   [rcx + 256], zmm9                   ; AES: written
+    vpternlogq  zmm2, zmm8, zmm7, 0x96              ; C1: LO += it
+    vpxorq      zmm7, zmm14, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm7, zmm16, zmm7                   ; AES: last round: the other text
+    vpxorq      zmm6, zmm6, [r11 + 1088]            ; C8: U = A + C2
+    vmovdqu64   [rcx + 320], zmm7                   ; AES: written
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: U0·U1
+    vpxorq      zmm7, zmm14, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm5, [r11 + 640]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 384], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm14, zmm18                  ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm4, zmm4, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm6, zmm5, 0x96             ; C1: HI += it
+.alone_written:
+    lea         rcx, [rcx + r8]                     ; the last register
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x40
+    jae         .alone_out_longest
+    cmp         rsi, 0x31
+    jb          .alone_out_under_49
+    vextracti64x2 xmm3, zmm4, 0x02
+    vmovdqu64   [rcx], ymm4                         ; written
+    vmovdqu64   [rcx + 32], xmm3                    ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm4, zmm4, 0x03
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rsi - 48]        ; at the end
+    vpshufb     xmm3, xmm3, [rdx + rsi + 128]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm3              ; written
+    jmp         .alone_out_done
+.alone_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x21
+    jb          .alone_out_under_33
+    vmovdqu64   [rcx], ymm4                         ; written
+    vextracti64x2 xmm3, zmm4, 0x01
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm4, zmm4, 0x02
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rsi - 32]        ; at the end
+    vpshufb     xmm3, xmm3, [rdx + rsi + 144]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm3              ; written
+    jmp         .alone_out_done
+.alone_out_under_33:
+    cmp         rsi, 0x11
+    jb          .alone_out_under_17
+    vmovdqu64   [rcx], xmm4                         ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm4, 0x01
+    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rsi - 16]        ; at the end
+    vpshufb     xmm4, xmm4, [rdx + rsi + 160]       ; in front
+    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm3              ; written
+    jmp         .alone_out_done
+.alone_out_under_17:
+    vmovdqu64   xmm3, [rcx - 16]                    ; the block before
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rsi]             ; at the end
+    vpshufb     xmm3, xmm3, [rdx + rsi + 176]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm3              ; written
+    jmp         .alone_out_done
+.alone_out_longest:
+    vmovdqu64   [rcx], zmm4                         ; written
+.alone_out_done:
 .alone_reduce:
-    vpxorq      zmm2, zmm29, zmm15                  ; reduce: LO += S
+    vpxorq      zmm2, zmm2, zmm15                   ; reduce: LO += S
     vpclmulqdq  zmm1, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm15, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm1, zmm1, zmm4                    ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm22, zmm15, zmm2, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm1, zmm22                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
@@ -7078,44 +8416,44 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpxorq      zmm26, zmm26, [rdi + 1152]          ; C8: U = A + C2
     vaesenclast zmm17, zmm19, zmm17                 ; AES: last round: the other text
     vpclmulqdq  zmm19, zmm26, zmm26, 0x10           ; C8: U0·U1
-    vmovdqu64   [rdx], zmm17                        ; AES: written
+    vmovdqu64   [rcx], zmm17                        ; AES: written
     vpxorq      zmm17, zmm14, [r9 + 64]             ; AES: k_Nr + text
     vpxorq      zmm26, zmm27, [rdi + 704]           ; C1: U = A + C2
     vaesenclast zmm17, zmm25, zmm17                 ; AES: last round: the other text
     vpclmulqdq  zmm25, zmm26, zmm26, 0x10           ; C1: U0·U1
-    vmovdqu64   [rdx + 64], zmm17                   ; AES: written
+    vmovdqu64   [rcx + 64], zmm17                   ; AES: written
     vpxorq      zmm17, zmm14, [r9 + 128]            ; AES: k_Nr + text
     vpternlogq  zmm3, zmm19, zmm25, 0x96            ; C1: HI += it
     vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 128], zmm17                  ; AES: written
     vpxorq      zmm17, zmm31, zmm30                 ; reduce: LO += S
     vpxorq      zmm18, zmm14, [r9 + 192]            ; AES: k_Nr + text
     vpshufd     zmm19, zmm17, 0x4e                  ; reduce: (LO1, LO0)
     vaesenclast zmm18, zmm20, zmm18                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm18                  ; AES: written
+    vmovdqu64   [rcx + 192], zmm18                  ; AES: written
     vpternlogq  zmm3, zmm30, zmm19, 0x96            ; reduce: + HI
     vpxorq      zmm18, zmm14, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm18, zmm21, zmm18                 ; AES: last round: the other text
     vpclmulqdq  zmm17, zmm17, zmm1, 0x10            ; reduce: LO0·Q'
-    vmovdqu64   [rdx + 256], zmm18                  ; AES: written
+    vmovdqu64   [rcx + 256], zmm18                  ; AES: written
     vpxorq      zmm3, zmm17, zmm3                   ; reduce: RES = fold(LO) + HI
     vpxorq      zmm17, zmm14, [r9 + 320]            ; AES: k_Nr + text
     vaesenclast zmm17, zmm22, zmm17                 ; AES: last round: the other text
     vextracti64x4 ymm18, zmm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rdx + 320], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 320], zmm17                  ; AES: written
     vpxorq      ymm3, ymm3, ymm18                   ; reduce: add up the lanes
     vpxorq      zmm17, zmm14, [r9 + 384]            ; AES: k_Nr + text
     vaesenclast zmm17, zmm23, zmm17                 ; AES: last round: the other text
     vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rdx + 384], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 384], zmm17                  ; AES: written
     vpxorq      zmm17, zmm14, [r9 + 448]            ; AES: k_Nr + text
     vpternlogq  xmm3, xmm18, [rdi + 1328], 0x96     ; reduce: minus the key terms
     vaesenclast zmm17, zmm24, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 448], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 448], zmm17                  ; AES: written
     add         r9, 512                             ; next group
-    add         rdx, 512
-    sub         rsi, 512
-    cmp         rsi, 513
+    add         rcx, 512
+    sub         rdx, 512
+    cmp         rdx, 513
     jb          .rest
 .group:
     vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
@@ -7279,413 +8617,417 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpxorq      zmm27, zmm14, [r9]                  ; AES: k_Nr + text
     vpxorq      zmm26, zmm30, zmm26                 ; C1·H^8: S += it
     vaesenclast zmm22, zmm22, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm22                        ; AES: written
+    vmovdqu64   [rcx], zmm22                        ; AES: written
     vpxorq      zmm22, zmm3, [rdi + 64]             ; C1·H^8: T = A + C1
     vpxorq      zmm27, zmm14, [r9 + 64]             ; AES: k_Nr + text
     vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C1·H^8: T0·T1
     vaesenclast zmm19, zmm19, zmm27                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm19                   ; AES: written
+    vmovdqu64   [rcx + 64], zmm19                   ; AES: written
     vpternlogq  zmm31, zmm22, zmm26, 0x96           ; reduce: LO += S
     vpxorq      zmm19, zmm14, [r9 + 128]            ; AES: k_Nr + text
     vpxorq      zmm3, zmm3, [rdi + 704]             ; C1·H^8: U = A + C2
     vaesenclast zmm19, zmm24, zmm19                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm19                  ; AES: written
+    vmovdqu64   [rcx + 128], zmm19                  ; AES: written
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^8: U0·U1
     vpxorq      zmm19, zmm14, [r9 + 192]            ; AES: k_Nr + text
     vaesenclast zmm19, zmm25, zmm19                 ; AES: last round: the other text
     vpternlogq  zmm17, zmm3, zmm26, 0x96            ; reduce: HI += S
-    vmovdqu64   [rdx + 192], zmm19                  ; AES: written
+    vmovdqu64   [rcx + 192], zmm19                  ; AES: written
     vpclmulqdq  zmm3, zmm31, zmm1, 0x10             ; reduce: LO0·Q'
     vpxorq      zmm19, zmm14, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm19, zmm20, zmm19                 ; AES: last round: the other text
     vpshufd     zmm20, zmm31, 0x4e                  ; reduce: (LO1, LO0)
-    vmovdqu64   [rdx + 256], zmm19                  ; AES: written
+    vmovdqu64   [rcx + 256], zmm19                  ; AES: written
     vpternlogq  zmm20, zmm17, zmm3, 0x96            ; reduce: RES = fold(LO) + HI
     vpxorq      zmm3, zmm14, [r9 + 320]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm23, zmm3                   ; AES: last round: the other text
     vextracti64x4 ymm17, zmm20, 0x01                ; reduce: upper lanes
-    vmovdqu64   [rdx + 320], zmm3                   ; AES: written
+    vmovdqu64   [rcx + 320], zmm3                   ; AES: written
     vpxorq      ymm3, ymm20, ymm17                  ; reduce: add up the lanes
     vpxorq      zmm17, zmm14, [r9 + 384]            ; AES: k_Nr + text
     vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
     vextracti64x2 xmm18, ymm3, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rdx + 384], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 384], zmm17                  ; AES: written
     vpxorq      zmm17, zmm14, [r9 + 448]            ; AES: k_Nr + text
     vpternlogq  xmm3, xmm18, [rdi + 1344], 0x96     ; reduce: minus the key terms
     vaesenclast zmm17, zmm21, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 448], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 448], zmm17                  ; AES: written
     add         r9, 512                             ; next group
-    add         rdx, 512
-    sub         rsi, 512
-    cmp         rsi, 513
+    add         rcx, 512
+    sub         rdx, 512
+    cmp         rdx, 513
     jae         .group
 .after_group:
 .rest:
-    mov         rcx, r13
-    shl         rcx, 0x03                           ; bits
-    vmovq       xmm17, rcx
+    mov         rsi, r13
+    shl         rsi, 0x03                           ; bits
+    vmovq       xmm17, rsi
     shl         r8, 0x03                            ; bits
     vmovq       xmm18, r8
     vpunpcklqdq xmm18, xmm17, xmm18                 ; bits of both lengths, bytes reversed
-    cmp         rsi, 257
-    jae         .rest_over_4
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x81
-    jae         .rest_over_2
-    cmp         rsi, 0x41
-    jae         .rest_over_1
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
+    mov         rsi, rdx
+    sub         rsi, 0x01
+    and         rsi, 0x3f
+    add         rsi, 0x01                           ; bytes of the last register
+    lea         r8, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r8, rsi
+    mov         r11, rdx
+    sub         r11, rsi                            ; bytes before the last register
+    lea         rbx, [r9 + r11]                     ; the last register
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x40
+    jae         .rest_in_longest
+    cmp         rsi, 0x31
+    jb          .rest_in_under_49
+    vmovdqu64   ymm17, [rbx]                        ; whole blocks
+    vinserti64x2 zmm17, zmm17, [rbx + 32], 0x02     ; and the third
+    vmovdqu64   xmm19, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm19, xmm19, [r8 + 80]             ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm17, xmm19, 0x03          ; with them
+    jmp         .rest_in_done
+.rest_in_under_49:
+    cmp         rsi, 0x21
+    jb          .rest_in_under_33
+    vmovdqu64   ymm17, [rbx]                        ; whole blocks
+    vmovdqu64   xmm19, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm19, xmm19, [r8 + 64]             ; those of the last block, zero-padded
+    vinserti64x2 zmm19, zmm17, xmm19, 0x02          ; with them
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_in_done
+.rest_in_under_33:
+    cmp         rsi, 0x11
+    jb          .rest_in_under_17
+    vmovdqu64   xmm17, [rbx]                        ; whole blocks
+    vmovdqu64   xmm19, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm19, xmm19, [r8 + 48]             ; those of the last block, zero-padded
+    vinserti64x2 ymm19, ymm17, xmm19, 0x01          ; with them
+    jmp         .rest_in_done
+.rest_in_under_17:
+    cmp         rsi, 0x10
+    jb          .rest_in_under_16
+    vmovdqu64   xmm19, [rbx]                        ; whole blocks
+    jmp         .rest_in_done
+.rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x08
+    jb          .rest_in_under_8
+    vmovq       xmm17, [rbx]                        ; the first bytes
+    vmovq       xmm19, [rbx + rsi - 8]              ; the last bytes
+    vpshufb     xmm19, xmm19, [r8 + 24]             ; in their places
+    vporq       xmm19, xmm17, xmm19                 ; zero-padded
+    jmp         .rest_in_done
+.rest_in_under_8:
+    cmp         rsi, 0x04
+    jb          .rest_in_under_4
+    vmovd       xmm17, [rbx]                        ; the first bytes
+    vmovd       xmm19, [rbx + rsi - 4]              ; the last bytes
+    vpshufb     xmm19, xmm19, [r8 + 20]             ; in their places
+    vporq       xmm19, xmm17, xmm19                 ; zero-padded
+    jmp         .rest_in_done
+.rest_in_under_4:
+    movzx       ebp, byte [rbx]                     ; byte 0
+    vmovq       xmm17, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    mov         rbp, rsi
+    shr         rbp, 0x01
+    movzx       ebp, byte [rbx + rbp]               ; byte n >> 1
+    vmovq       xmm19, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    vpslldq     xmm19, xmm19, 0x01
+    vporq       xmm17, xmm17, xmm19
+    movzx       ebx, byte [rbx + rsi - 1]           ; the last byte
+    vmovq       xmm19, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    vpslldq     xmm19, xmm19, 0x02
+    vporq       xmm17, xmm17, xmm19
+    vpandq      xmm19, xmm17, [r8 + 112]            ; zero-padded
+    jmp         .rest_in_done
+.rest_in_longest:
+    vmovdqu64   zmm19, [rbx]                        ; whole blocks
+.rest_in_done:
+    lea         rbx, [rdx + 15]
+    and         rbx, -16
     lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9]                  ; text, zero-padded
-    vpshufb     zmm15, zmm16, zmm0                  ; C
+    sub         r8, rbx                             ; H^(m+1)
+    vmovdqu64   xmm17, [rdi + 1840]                 ; the key term of H
+    lea         rbx, [rsi + 15]
+    and         rbx, -16                            ; in whole blocks
+    lea         rbp, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpandq      xmm17, xmm17, [rbp + rbx + 48]      ; if a lane is free
+    vpxorq      xmm17, xmm17, [r8 + 1280]           ; the key terms of all powers that are met
+    cmp         rdx, 257
+    jae         .rest_over_4
+    cmp         rdx, 0x81
+    jae         .rest_over_2
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x41
+    jae         .rest_over_1
+    vpshufb     zmm15, zmm19, zmm0                  ; C
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
     vpxorq      zmm3, zmm15, zmm3                   ; A = X + C
     vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vmovdqu8    zmm4{k2}{z}, [r8]                   ; powers of the blocks that there are
+    vpclmulqdq  xmm4, xmm18, xmm18, 0x10            ; lengths: A0·A1
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      zmm4, zmm3, zmm4                    ; C1: T = A + C1
+    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vmovdqu8    zmm5{k2}{z}, [r8 + 640]             ; powers of the blocks that there are
-    vaesenc     zmm6, zmm2, zmm7                    ; AES: round 3
-    vpxorq      zmm2, zmm3, zmm5                    ; C1: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm6, xmm18, xmm18, 0x10            ; lengths: A0·A1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpxorq      zmm15, zmm6, zmm3                   ; C1: S += it
-    vaesenc     zmm3, zmm5, zmm10                   ; AES: round 6
-    vpxorq      xmm5, xmm18, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vpxorq      zmm29, zmm5, zmm4                   ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpxorq      xmm4, xmm18, [rdi + 1200]           ; lengths: U = A + C2
-    vpxorq      zmm5, zmm14, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vmovdqu8    [rdx]{k1}, zmm3                     ; AES: written
-    vpxorq      zmm4, zmm4, zmm2                    ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm15, zmm4, zmm5                   ; C1: S += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpxorq      xmm4, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpxorq      zmm5, zmm3, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenc     zmm6, zmm2, zmm11                   ; AES: round 7
+    vpxorq      zmm2, zmm4, zmm5                    ; C1: LO += it
+    vaesenc     zmm4, zmm6, zmm12                   ; AES: round 8
+    vpxorq      xmm5, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpxorq      zmm6, zmm14, zmm19                  ; AES: k_Nr + text
+    vpxorq      zmm7, zmm3, [r8 + 640]              ; C1: U = A + C2
+    vaesenclast zmm3, zmm4, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm22, zmm5, zmm4                   ; C1: HI += it
+    jmp         .rest_written
 .rest_over_1:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 64]             ; text, zero-padded
     vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm19, [r9]                         ; C, bytes as in memory
+    vmovdqu64   zmm16, [r9]                         ; C, bytes as in memory
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm20, zmm19, zmm0                  ; C
-    vpshufb     zmm19, zmm2, zmm0                   ; AES: counter block
-    vpxorq      zmm2, zmm20, zmm3                   ; A = X + C
-    vpxorq      zmm3, zmm15, zmm4                   ; AES: + k_0
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpxorq      zmm3, zmm16, zmm3                   ; A = X + C
+    vpxorq      zmm16, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
     vpclmulqdq  xmm15, xmm18, xmm18, 0x10           ; lengths: A0·A1
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpshufb     zmm4, zmm16, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm19, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm19, zmm4, zmm4, 0x10             ; C2: A0·A1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm20, zmm2, zmm2, 0x10             ; C1: A0·A1
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 2
-    vpternlogq  zmm15, zmm19, zmm20, 0x96           ; C1: S += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 3
-    vpxorq      xmm6, xmm18, [rdi + 560]            ; lengths: T = A + C1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpclmulqdq  xmm29, xmm6, xmm6, 0x10             ; lengths: T0·T1
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vmovdqu8    zmm6{k2}{z}, [r8 + 64]              ; powers of the blocks that there are
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 5
-    vpxorq      zmm6, zmm4, zmm6                    ; C2: T = A + C1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vpshufb     zmm4, zmm19, zmm0                   ; C
+    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
+    vpclmulqdq  zmm5, zmm4, zmm4, 0x10              ; C2: A0·A1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vpternlogq  zmm15, zmm5, zmm6, 0x96             ; C1: S += it
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
+    vpxorq      xmm5, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vaesenc     zmm6, zmm16, zmm8                   ; AES: round 4
+    vaesenc     zmm7, zmm2, zmm8                    ; AES: round 4
+    vpclmulqdq  xmm2, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 5
+    vpxorq      zmm6, zmm4, [r8 + 64]               ; C2: T = A + C1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 6
-    vpxorq      zmm7, zmm2, [r8]                    ; C1: T = A + C1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpxorq      zmm8, zmm3, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C1: LO += it
-    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 8
-    vmovdqu8    zmm6{k2}{z}, [r8 + 704]             ; powers of the blocks that there are
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpternlogq  zmm2, zmm6, zmm8, 0x96              ; C1: LO += it
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpxorq      zmm6, zmm4, zmm6                    ; C2: U = A + C2
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vpxorq      xmm4, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vpxorq      xmm6, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpclmulqdq  xmm22, xmm6, xmm6, 0x10             ; lengths: U0·U1
+    vaesenc     zmm6, zmm7, zmm13                   ; AES: round 9
+    vpxorq      zmm4, zmm4, [r8 + 704]              ; C2: U = A + C2
     vpxorq      zmm7, zmm14, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
-    vmovdqu64   [rdx], zmm3                         ; AES: written
-    vpxorq      zmm2, zmm2, [r8 + 640]              ; C1: U = A + C2
-    vpxorq      zmm3, zmm14, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm6, zmm2, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 64]{k1}, zmm3                ; AES: written
-    jmp         .rest_reduce
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
+    vpxorq      zmm5, zmm14, zmm19                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm6, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm4, zmm7, 0x96             ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_written
 .rest_over_2:
-    cmp         rsi, 0xc1
+    cmp         rdx, 0xc1
     jae         .rest_over_3
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 128]            ; text, zero-padded
-    vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm15, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm19, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm18, xmm18, 0x10           ; lengths: A0·A1
+    vpshufb     zmm15, zmm2, zmm0                   ; AES: counter block
+    vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm21, xmm18, xmm18, 0x10           ; lengths: A0·A1
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm21, zmm15, zmm15, 0x10           ; C2: A0·A1
-    vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpshufb     zmm23, zmm16, zmm0                  ; C
-    vpxorq      zmm19, zmm19, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm23, zmm23, 0x10           ; C3: A0·A1
+    vpclmulqdq  zmm22, zmm16, zmm16, 0x10           ; C2: A0·A1
+    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpshufb     zmm23, zmm19, zmm0                  ; C
+    vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
     vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpternlogq  zmm20, zmm21, zmm24, 0x96           ; C3: S += it
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 1
-    vpxorq      xmm21, xmm18, [rdi + 560]           ; lengths: T = A + C1
+    vpclmulqdq  zmm4, zmm23, zmm23, 0x10            ; C3: A0·A1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vpternlogq  zmm21, zmm22, zmm4, 0x96            ; C3: S += it
+    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 1
+    vpxorq      xmm20, xmm18, [rdi + 560]           ; lengths: T = A + C1
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpclmulqdq  xmm5, xmm21, xmm21, 0x10            ; lengths: T0·T1
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpclmulqdq  xmm20, xmm20, xmm20, 0x10           ; lengths: T0·T1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpxorq      zmm21, zmm15, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 2
+    vpxorq      zmm15, zmm16, [r8 + 64]             ; C2: T = A + C1
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm21, zmm21, 0x10            ; C2: T0·T1
+    vpclmulqdq  zmm6, zmm15, zmm15, 0x10            ; C2: T0·T1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vmovdqu8    zmm21{k2}{z}, [r8 + 128]            ; powers of the blocks that there are
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 3
-    vpxorq      zmm21, zmm23, zmm21                 ; C3: T = A + C1
+    vpxorq      zmm15, zmm23, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm21, zmm21, 0x10            ; C3: T0·T1
+    vpclmulqdq  zmm7, zmm15, zmm15, 0x10            ; C3: T0·T1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 4
-    vpternlogq  zmm5, zmm6, zmm7, 0x96              ; C3: LO += it
+    vpternlogq  zmm20, zmm6, zmm7, 0x96             ; C3: LO += it
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vmovdqu8    zmm6{k2}{z}, [r8 + 768]             ; powers of the blocks that there are
+    vpxorq      xmm6, xmm18, [rdi + 1200]           ; lengths: U = A + C2
+    vaesenc     zmm7, zmm5, zmm9                    ; AES: round 5
+    vpclmulqdq  xmm5, xmm6, xmm6, 0x10              ; lengths: U0·U1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vpxorq      zmm6, zmm23, zmm6                   ; C3: U = A + C2
-    vaesenc     zmm7, zmm19, zmm9                   ; AES: round 5
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpxorq      xmm8, xmm18, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm9, zmm4, zmm10                   ; AES: round 6
-    vpclmulqdq  xmm4, xmm8, xmm8, 0x10              ; lengths: U0·U1
+    vpxorq      zmm6, zmm16, [r8 + 704]             ; C2: U = A + C2
     vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpxorq      zmm8, zmm15, [r8 + 704]             ; C2: U = A + C2
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpxorq      zmm8, zmm23, [r8 + 768]             ; C3: U = A + C2
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: HI += it
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpternlogq  zmm4, zmm8, zmm6, 0x96              ; C3: HI += it
-    vaesenc     zmm6, zmm9, zmm12                   ; AES: round 8
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm7, zmm12                   ; AES: round 8
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpshufb     zmm7, zmm7, zmm0                    ; C
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vpxorq      zmm3, zmm7, zmm3                    ; A = X + C
     vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
-    vpxorq      zmm15, zmm20, zmm8                  ; C1: S += it
-    vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm3, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rdx], zmm6                         ; AES: written
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpxorq      zmm15, zmm21, zmm7                  ; C1: S += it
+    vpxorq      zmm2, zmm14, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm7, zmm3, [r8]                    ; C1: T = A + C1
+    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm2                         ; AES: written
+    vpclmulqdq  zmm2, zmm7, zmm7, 0x10              ; C1: T0·T1
     vpxorq      zmm6, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm29, zmm5, zmm8                   ; C1: LO += it
-    vaesenclast zmm5, zmm7, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm5                    ; AES: written
+    vpxorq      zmm2, zmm20, zmm2                   ; C1: LO += it
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
     vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vpxorq      zmm5, zmm14, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, zmm3                    ; C1: HI += it
-    vmovdqu8    [rdx + 128]{k1}, zmm2               ; AES: written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
+    vpxorq      zmm4, zmm14, zmm19                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm8, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm5, zmm6                   ; C1: HI += it
+    jmp         .rest_written
 .rest_over_3:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 192]            ; text, zero-padded
     vpshufb     zmm21, zmm2, zmm0                   ; AES: counter block
-    vmovdqu64   zmm19, [r9 + 64]                    ; C, bytes as in memory
+    vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm20, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vpshufb     zmm16, zmm16, zmm0                  ; C
     vpshufb     zmm22, zmm20, zmm0                  ; AES: counter block
     vpaddd      zmm23, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
     vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
     vpshufb     zmm20, zmm20, zmm0                  ; C
     vpaddd      zmm2, zmm2, zmm15                   ; AES: 12 blocks ahead
-    vpclmulqdq  xmm15, xmm18, xmm18, 0x10           ; lengths: A0·A1
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm18, xmm18, 0x10           ; lengths: A0·A1
     vpxorq      zmm21, zmm21, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm19, zmm19, 0x10           ; C2: A0·A1
+    vpclmulqdq  zmm24, zmm16, zmm16, 0x10           ; C2: A0·A1
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C3: A0·A1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
+    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C3: A0·A1
+    vpxorq      zmm4, zmm2, zmm4                    ; AES: + k_0
     vpternlogq  zmm15, zmm24, zmm25, 0x96           ; C3: S += it
-    vaesenc     zmm4, zmm21, zmm5                   ; AES: round 1
-    vpxorq      xmm21, xmm18, [rdi + 560]           ; lengths: T = A + C1
+    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpxorq      xmm2, xmm18, [rdi + 560]            ; lengths: T = A + C1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm29, xmm21, xmm21, 0x10           ; lengths: T0·T1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      zmm5, zmm19, [r8 + 64]              ; C2: T = A + C1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: T0·T1
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 2
+    vpxorq      zmm21, zmm16, [r8 + 64]             ; C2: T = A + C1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C2: T0·T1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
-    vpxorq      zmm23, zmm20, [r8 + 128]            ; C3: T = A + C1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm6, zmm23, zmm23, 0x10            ; C3: T0·T1
+    vpxorq      zmm6, zmm20, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vpternlogq  zmm2, zmm21, zmm6, 0x96             ; C3: LO += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpternlogq  zmm29, zmm5, zmm6, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm22, zmm7                   ; AES: round 3
     vpxorq      xmm6, xmm18, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vaesenc     zmm7, zmm4, zmm8                    ; AES: round 4
-    vpclmulqdq  xmm4, xmm6, xmm6, 0x10              ; lengths: U0·U1
-    vaesenc     zmm6, zmm21, zmm8                   ; AES: round 4
-    vpxorq      zmm18, zmm19, [r8 + 704]            ; C2: U = A + C2
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm18, zmm18, 0x10            ; C2: U0·U1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpxorq      zmm18, zmm20, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: U0·U1
+    vaesenc     zmm7, zmm22, zmm8                   ; AES: round 4
+    vpclmulqdq  xmm22, xmm6, xmm6, 0x10             ; lengths: U0·U1
+    vaesenc     zmm6, zmm23, zmm8                   ; AES: round 4
+    vpxorq      zmm16, zmm16, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpternlogq  zmm4, zmm8, zmm18, 0x96             ; C3: HI += it
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C2: U0·U1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpxorq      zmm16, zmm20, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm9, zmm16, zmm16, 0x10            ; C3: U0·U1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpshufb     zmm8, zmm16, zmm0                   ; C
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpternlogq  zmm22, zmm8, zmm9, 0x96             ; C3: HI += it
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C4: A0·A1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C1: A0·A1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C1: S += it
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpshufb     zmm8, zmm19, zmm0                   ; C
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vmovdqu8    zmm9{k2}{z}, [r8 + 192]             ; powers of the blocks that there are
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C4: A0·A1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C1: A0·A1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C1: S += it
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpxorq      zmm9, zmm8, zmm9                    ; C4: T = A + C1
+    vpxorq      zmm9, zmm8, [r8 + 192]              ; C4: T = A + C1
     vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpxorq      zmm10, zmm3, [r8]                   ; C1: T = A + C1
-    vpxorq      zmm11, zmm14, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1: T0·T1
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm7                         ; AES: written
-    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C1: LO += it
-    vpxorq      zmm7, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vmovdqu8    zmm9{k2}{z}, [r8 + 832]             ; powers of the blocks that there are
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm6                    ; AES: written
-    vpxorq      zmm6, zmm8, zmm9                    ; C4: U = A + C2
-    vpxorq      zmm7, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      zmm10, zmm14, [r9]                  ; AES: k_Nr + text
+    vpxorq      zmm11, zmm3, [r8]                   ; C1: T = A + C1
+    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm11, zmm11, 0x10           ; C1: T0·T1
+    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vpternlogq  zmm2, zmm9, zmm10, 0x96             ; C1: LO += it
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm8, [r8 + 832]              ; C4: U = A + C2
+    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
     vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm14, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm6, zmm3, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 192]{k1}, zmm2               ; AES: written
-    jmp         .rest_reduce
+    vmovdqu64   [rcx + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm14, zmm19                  ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm4, zmm5                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_4:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 385
+    cmp         rdx, 385
     jae         .rest_over_6
-    cmp         rsi, 321
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 321
     jae         .rest_over_5
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm19{k1}{z}, [r9 + 256]            ; text, zero-padded
     vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
     vmovdqu64   zmm21, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm22, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -7701,133 +9043,116 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpaddd      zmm16, zmm2, zmm16                  ; AES: 16 blocks ahead
     vpclmulqdq  zmm2, zmm21, zmm21, 0x10            ; C2: A0·A1
     vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
     vpternlogq  zmm25, zmm2, zmm26, 0x96            ; C3: S += it
     vpxorq      zmm2, zmm23, zmm4                   ; AES: + k_0
-    vpxorq      xmm23, xmm18, [rdi + 560]           ; lengths: T = A + C1
     vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
+    vpxorq      xmm23, xmm18, [rdi + 560]           ; lengths: T = A + C1
     vpxorq      zmm4, zmm16, zmm4                   ; AES: + k_0
     vpclmulqdq  xmm16, xmm23, xmm23, 0x10           ; lengths: T0·T1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vpxorq      zmm23, zmm21, [r8 + 64]             ; C2: T = A + C1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpxorq      zmm23, zmm21, [r8 + 64]             ; C2: T = A + C1
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
     vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C2: T0·T1
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
-    vpxorq      zmm26, zmm24, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
-    vpclmulqdq  zmm20, zmm26, zmm26, 0x10           ; C3: T0·T1
+    vpxorq      zmm5, zmm24, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: T0·T1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpternlogq  zmm16, zmm23, zmm20, 0x96           ; C3: LO += it
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vpxorq      xmm18, xmm18, [rdi + 1200]          ; lengths: U = A + C2
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vaesenc     zmm6, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  xmm4, xmm18, xmm18, 0x10            ; lengths: U0·U1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpxorq      zmm18, zmm21, [r8 + 704]            ; C2: U = A + C2
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 3
+    vpternlogq  zmm16, zmm23, zmm5, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 2
+    vpxorq      xmm15, xmm18, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 3
+    vpclmulqdq  xmm6, xmm15, xmm15, 0x10            ; lengths: U0·U1
+    vaesenc     zmm15, zmm22, zmm7                  ; AES: round 3
+    vpxorq      zmm20, zmm21, [r8 + 704]            ; C2: U = A + C2
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2: U0·U1
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
-    vpxorq      zmm21, zmm24, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm21, zmm21, 0x10            ; C3: U0·U1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
-    vpternlogq  zmm4, zmm18, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
+    vpxorq      zmm7, zmm24, [r8 + 768]             ; C3: U = A + C2
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
-    vmovdqu64   zmm15, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpshufb     zmm8, zmm15, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vaesenc     zmm15, zmm20, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm18, zmm8, zmm8, 0x10             ; C4: A0·A1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpshufb     zmm20, zmm19, zmm0                  ; C
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm21, zmm20, zmm20, 0x10           ; C5: A0·A1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpternlogq  zmm25, zmm18, zmm21, 0x96           ; C5: S += it
-    vaesenc     zmm9, zmm15, zmm10                  ; AES: round 6
-    vpxorq      zmm15, zmm8, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vmovdqu8    zmm10{k2}{z}, [r8 + 256]            ; powers of the blocks that there are
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
-    vpxorq      zmm10, zmm20, zmm10                 ; C5: T = A + C1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpternlogq  zmm16, zmm15, zmm10, 0x96           ; C5: LO += it
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vmovdqu8    zmm10{k2}{z}, [r8 + 896]            ; powers of the blocks that there are
-    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpxorq      zmm10, zmm20, zmm10                 ; C5: U = A + C2
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpxorq      zmm8, zmm8, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpternlogq  zmm4, zmm8, zmm10, 0x96             ; C5: HI += it
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vpxorq      zmm10, zmm14, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm6, zmm20, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vmovdqu64   zmm8, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm7, zmm18, zmm9                   ; AES: round 5
     vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm5                         ; AES: written
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
+    vpclmulqdq  zmm18, zmm8, zmm8, 0x10             ; C4: A0·A1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpshufb     zmm9, zmm19, zmm0                   ; C
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm20, zmm9, zmm9, 0x10             ; C5: A0·A1
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 6
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
+    vpternlogq  zmm25, zmm18, zmm20, 0x96           ; C5: S += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpxorq      zmm18, zmm8, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm18, zmm18, 0x10           ; C4: T0·T1
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 7
+    vpxorq      zmm18, zmm9, [r8 + 256]             ; C5: T = A + C1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpternlogq  zmm16, zmm10, zmm18, 0x96           ; C5: LO += it
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm15, zmm12                 ; AES: round 8
+    vpxorq      zmm8, zmm8, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm9, zmm9, [r8 + 896]              ; C5: U = A + C2
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
+    vpternlogq  zmm6, zmm8, zmm9, 0x96              ; C5: HI += it
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      zmm9, zmm14, [r9]                   ; AES: k_Nr + text
+    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
     vpxorq      zmm3, zmm8, zmm3                    ; A = X + C
-    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vmovdqu64   [rcx], zmm7                         ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 64]              ; AES: k_Nr + text
     vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm5                    ; AES: written
+    vaesenclast zmm7, zmm10, zmm7                   ; AES: last round: the other text
     vpxorq      zmm15, zmm25, zmm8                  ; C1: S += it
-    vpxorq      zmm5, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vmovdqu64   [rcx + 64], zmm7                    ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 128]             ; AES: k_Nr + text
     vpxorq      zmm8, zmm3, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 128], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm29, zmm16, zmm5                  ; C1: LO += it
-    vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
+    vaesenclast zmm2, zmm2, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 128], zmm2                   ; AES: written
+    vpxorq      zmm8, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm2, zmm16, zmm7                   ; C1: LO += it
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
     vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 192], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm14, zmm19                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm6, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, zmm3                    ; C1: HI += it
-    vmovdqu8    [rdx + 256]{k1}, zmm2               ; AES: written
-    jmp         .rest_reduce
+    vmovdqu64   [rcx + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm14, zmm19                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm6, zmm7                   ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_written
 .rest_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm19{k1}{z}, [r9 + 320]            ; text, zero-padded
     vpshufb     zmm22, zmm2, zmm0                   ; AES: counter block
     vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm21, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -7836,165 +9161,146 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpaddd      zmm24, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm21, [r9 + 128]                   ; C, bytes as in memory
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
-    vpshufb     zmm21, zmm21, zmm0                  ; C
     vpaddd      zmm15, zmm2, zmm15                  ; AES: 12 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; C
     vpshufb     zmm25, zmm15, zmm0                  ; AES: counter block
     vpclmulqdq  xmm15, xmm18, xmm18, 0x10           ; lengths: A0·A1
     vpaddd      zmm16, zmm2, zmm16                  ; AES: 16 blocks ahead
-    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C2: A0·A1
     vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm27, zmm21, zmm21, 0x10           ; C3: A0·A1
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C2: A0·A1
+    vpaddd      zmm27, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm2, zmm21, zmm21, 0x10            ; C3: A0·A1
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpternlogq  zmm15, zmm26, zmm27, 0x96           ; C3: S += it
+    vpternlogq  zmm15, zmm26, zmm2, 0x96            ; C3: S += it
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpxorq      xmm26, xmm18, [rdi + 560]           ; lengths: T = A + C1
     vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
+    vpxorq      xmm2, xmm18, [rdi + 560]            ; lengths: T = A + C1
     vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm29, xmm26, xmm26, 0x10           ; lengths: T0·T1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: T0·T1
     vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
+    vpxorq      zmm4, zmm27, zmm4                   ; AES: + k_0
     vpxorq      zmm26, zmm20, [r8 + 64]             ; C2: T = A + C1
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm22, zmm26, zmm26, 0x10           ; C2: T0·T1
+    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C2: T0·T1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
-    vpxorq      zmm26, zmm21, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 1
+    vpxorq      zmm27, zmm21, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C3: T0·T1
     vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
-    vpternlogq  zmm29, zmm22, zmm26, 0x96           ; C3: LO += it
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vaesenc     zmm5, zmm4, zmm6                    ; AES: round 2
-    vpxorq      xmm4, xmm18, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm18, zmm23, zmm6                  ; AES: round 2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenc     zmm22, zmm24, zmm6                  ; AES: round 2
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 2
-    vpxorq      zmm20, zmm20, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
+    vpternlogq  zmm2, zmm26, zmm27, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm22, zmm6                   ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vpxorq      xmm18, xmm18, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 2
+    vpclmulqdq  xmm22, xmm18, xmm18, 0x10           ; lengths: U0·U1
+    vaesenc     zmm18, zmm25, zmm6                  ; AES: round 2
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2: U0·U1
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
+    vpxorq      zmm20, zmm20, [r8 + 704]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpclmulqdq  zmm6, zmm20, zmm20, 0x10            ; C2: U0·U1
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vpxorq      zmm6, zmm21, [r8 + 768]             ; C3: U = A + C2
+    vaesenc     zmm20, zmm23, zmm7                  ; AES: round 3
+    vpxorq      zmm21, zmm21, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm23, zmm24, zmm7                  ; AES: round 3
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
-    vaesenc     zmm21, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
-    vpternlogq  zmm4, zmm20, zmm6, 0x96             ; C3: HI += it
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C3: U0·U1
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vpternlogq  zmm22, zmm6, zmm21, 0x96            ; C3: HI += it
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm6, zmm20, zmm8                   ; AES: round 4
     vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm16, zmm18, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm21, zmm8                  ; AES: round 4
-    vmovdqu64   zmm20, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm21, zmm22, zmm8                  ; AES: round 4
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C4: A0·A1
+    vaesenc     zmm20, zmm23, zmm8                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vmovdqu64   zmm21, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpshufb     zmm8, zmm21, zmm0                   ; C
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C5: A0·A1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vpternlogq  zmm15, zmm8, zmm22, 0x96            ; C5: S += it
-    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 5
-    vpxorq      zmm21, zmm7, [r8 + 192]             ; C4: T = A + C1
+    vpclmulqdq  zmm21, zmm7, zmm7, 0x10             ; C4: A0·A1
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm9, zmm21, zmm21, 0x10            ; C4: T0·T1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm23, zmm8, zmm8, 0x10             ; C5: A0·A1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vpternlogq  zmm15, zmm21, zmm23, 0x96           ; C5: S += it
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpxorq      zmm9, zmm7, [r8 + 192]              ; C4: T = A + C1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpxorq      zmm21, zmm20, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5: T0·T1
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
-    vpternlogq  zmm29, zmm9, zmm21, 0x96            ; C5: LO += it
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vpxorq      zmm21, zmm8, [r8 + 256]             ; C5: T = A + C1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpternlogq  zmm2, zmm9, zmm21, 0x96             ; C5: LO += it
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm9, zmm16, zmm11                  ; AES: round 7
-    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 7
-    vpxorq      zmm16, zmm20, [r8 + 896]            ; C5: U = A + C2
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: U0·U1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpternlogq  zmm4, zmm7, zmm16, 0x96             ; C5: HI += it
+    vpxorq      zmm7, zmm7, [r8 + 832]              ; C4: U = A + C2
+    vaesenc     zmm9, zmm20, zmm11                  ; AES: round 7
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
+    vpxorq      zmm8, zmm8, [r8 + 896]              ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vaesenc     zmm7, zmm9, zmm12                   ; AES: round 8
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
     vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpxorq      zmm3, zmm9, zmm3                    ; A = X + C
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vpshufb     zmm9, zmm19, zmm0                   ; C
+    vpternlogq  zmm22, zmm7, zmm8, 0x96             ; C5: HI += it
+    vaesenc     zmm7, zmm9, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm10, zmm12                  ; AES: round 8
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm10, zmm16, zmm12                 ; AES: round 8
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vpxorq      zmm3, zmm9, zmm3                    ; A = X + C
+    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpshufb     zmm9, zmm19, zmm0                   ; C
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
     vpclmulqdq  zmm11, zmm9, zmm9, 0x10             ; C6: A0·A1
     vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
     vpclmulqdq  zmm12, zmm3, zmm3, 0x10             ; C1: A0·A1
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vpxorq      zmm13, zmm14, [r9]                  ; AES: k_Nr + text
     vpternlogq  zmm15, zmm11, zmm12, 0x96           ; C1: S += it
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vmovdqu8    zmm11{k2}{z}, [r8 + 320]            ; powers of the blocks that there are
-    vpxorq      zmm12, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
-    vpxorq      zmm11, zmm9, zmm11                  ; C6: T = A + C1
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpclmulqdq  zmm5, zmm11, zmm11, 0x10            ; C6: T0·T1
+    vaesenclast zmm5, zmm5, zmm13                   ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm9, [r8 + 320]              ; C6: T = A + C1
     vpxorq      zmm11, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vpxorq      zmm11, zmm3, [r8]                   ; C1: T = A + C1
-    vmovdqu64   [rdx + 64], zmm7                    ; AES: written
-    vpclmulqdq  zmm7, zmm11, zmm11, 0x10            ; C1: T0·T1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
+    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm6                    ; AES: written
+    vpxorq      zmm6, zmm3, [r8]                    ; C1: T = A + C1
     vpxorq      zmm11, zmm14, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm10, zmm10, zmm11                 ; AES: last round: the other text
-    vpternlogq  zmm29, zmm5, zmm7, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx + 128], zmm10                  ; AES: written
+    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 128], zmm7                   ; AES: written
+    vpternlogq  zmm2, zmm5, zmm6, 0x96              ; C1: LO += it
     vpxorq      zmm5, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vmovdqu8    zmm7{k2}{z}, [r8 + 960]             ; powers of the blocks that there are
     vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm7, zmm9, zmm7                    ; C6: U = A + C2
-    vmovdqu64   [rdx + 192], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm14, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm9, [r8 + 960]              ; C6: U = A + C2
+    vmovdqu64   [rcx + 192], zmm5                   ; AES: written
+    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vpxorq      zmm6, zmm14, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
     vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 256], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm14, zmm19                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm7, zmm3, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 320]{k1}, zmm2               ; AES: written
-    jmp         .rest_reduce
+    vmovdqu64   [rcx + 256], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm14, zmm19                  ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_6:
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 449
+    cmp         rdx, 449
     jae         .rest_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm19{k1}{z}, [r9 + 384]            ; text, zero-padded
     vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
     vmovdqu64   zmm21, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm22, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -8003,187 +9309,170 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpaddd      zmm23, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm24, [r9 + 128]                   ; C, bytes as in memory
     vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpshufb     zmm24, zmm24, zmm0                  ; C
-    vpaddd      zmm15, zmm2, zmm15                  ; AES: 12 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm2, zmm15                  ; AES: 12 blocks ahead
+    vpshufb     zmm15, zmm24, zmm0                  ; C
+    vpshufb     zmm24, zmm25, zmm0                  ; AES: counter block
     vpclmulqdq  xmm25, xmm18, xmm18, 0x10           ; lengths: A0·A1
     vpaddd      zmm16, zmm2, zmm16                  ; AES: 16 blocks ahead
-    vpclmulqdq  zmm27, zmm21, zmm21, 0x10           ; C2: A0·A1
     vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm26, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3: A0·A1
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpternlogq  zmm25, zmm27, zmm28, 0x96           ; C3: S += it
+    vpclmulqdq  zmm26, zmm21, zmm21, 0x10           ; C2: A0·A1
+    vpaddd      zmm27, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm28, zmm15, zmm15, 0x10           ; C3: A0·A1
+    vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
+    vpternlogq  zmm25, zmm26, zmm28, 0x96           ; C3: S += it
     vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpxorq      xmm27, xmm18, [rdi + 560]           ; lengths: T = A + C1
+    vpxorq      xmm26, xmm18, [rdi + 560]           ; lengths: T = A + C1
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpclmulqdq  xmm27, xmm27, xmm27, 0x10           ; lengths: T0·T1
+    vpclmulqdq  xmm26, xmm26, xmm26, 0x10           ; lengths: T0·T1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
+    vpxorq      zmm24, zmm24, zmm4                  ; AES: + k_0
     vpxorq      zmm28, zmm21, [r8 + 64]             ; C2: T = A + C1
-    vpxorq      zmm15, zmm15, zmm4                  ; AES: + k_0
     vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2: T0·T1
-    vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpxorq      zmm29, zmm24, [r8 + 128]            ; C3: T = A + C1
+    vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
     vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 1
-    vpclmulqdq  zmm20, zmm29, zmm29, 0x10           ; C3: T0·T1
+    vpxorq      zmm4, zmm15, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: T0·T1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpternlogq  zmm27, zmm28, zmm20, 0x96           ; C3: LO += it
-    vaesenc     zmm20, zmm23, zmm5                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vpternlogq  zmm26, zmm28, zmm4, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm24, zmm5                   ; AES: round 1
     vpxorq      xmm18, xmm18, [rdi + 1200]          ; lengths: U = A + C2
-    vaesenc     zmm23, zmm16, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm16, xmm18, xmm18, 0x10           ; lengths: U0·U1
-    vaesenc     zmm18, zmm26, zmm5                  ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm24, zmm27, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; lengths: U0·U1
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      zmm5, zmm21, [r8 + 704]             ; C2: U = A + C2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
+    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
+    vpxorq      zmm20, zmm21, [r8 + 704]            ; C2: U = A + C2
     vaesenc     zmm21, zmm22, zmm6                  ; AES: round 2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vpxorq      zmm22, zmm24, [r8 + 768]            ; C3: U = A + C2
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C3: U0·U1
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vpternlogq  zmm16, zmm5, zmm22, 0x96            ; C3: HI += it
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2: U0·U1
+    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
+    vpxorq      zmm15, zmm15, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: U0·U1
+    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 2
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
+    vpternlogq  zmm18, zmm20, zmm15, 0x96           ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
+    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm15, zmm21, zmm7                  ; AES: round 3
+    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 3
+    vpshufb     zmm6, zmm6, zmm0                    ; C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
-    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
     vmovdqu64   zmm21, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 3
     vaesenc     zmm22, zmm23, zmm7                  ; AES: round 3
     vpshufb     zmm21, zmm21, zmm0                  ; C
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C4: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C4: A0·A1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 4
     vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C5: A0·A1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
     vpternlogq  zmm25, zmm7, zmm23, 0x96            ; C5: S += it
-    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 4
-    vpxorq      zmm15, zmm5, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 4
+    vpxorq      zmm16, zmm6, [r8 + 192]             ; C4: T = A + C1
     vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C4: T0·T1
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpxorq      zmm8, zmm21, [r8 + 256]             ; C5: T = A + C1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
+    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C4: T0·T1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 5
+    vpxorq      zmm16, zmm21, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
-    vpternlogq  zmm27, zmm15, zmm8, 0x96            ; C5: LO += it
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
     vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
+    vpternlogq  zmm26, zmm8, zmm16, 0x96            ; C5: LO += it
     vaesenc     zmm8, zmm22, zmm9                   ; AES: round 5
-    vpxorq      zmm5, zmm5, [r8 + 832]              ; C4: U = A + C2
-    vaesenc     zmm15, zmm18, zmm9                  ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpxorq      zmm6, zmm6, [r8 + 832]              ; C4: U = A + C2
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
-    vpxorq      zmm9, zmm21, [r8 + 896]             ; C5: U = A + C2
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
-    vaesenc     zmm18, zmm20, zmm10                 ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vpternlogq  zmm16, zmm5, zmm9, 0x96             ; C5: HI += it
-    vaesenc     zmm5, zmm8, zmm10                   ; AES: round 6
-    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vaesenc     zmm9, zmm15, zmm10                  ; AES: round 6
+    vaesenc     zmm15, zmm20, zmm10                 ; AES: round 6
+    vpxorq      zmm16, zmm21, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C5: U0·U1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 6
+    vpternlogq  zmm18, zmm6, zmm16, 0x96            ; C5: HI += it
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C6: A0·A1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vaesenc     zmm15, zmm18, zmm11                 ; AES: round 7
-    vpshufb     zmm18, zmm19, zmm0                  ; C
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vmovdqu64   zmm6, [r9 + 320]                    ; C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C7: A0·A1
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
-    vpternlogq  zmm25, zmm10, zmm20, 0x96           ; C7: S += it
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm10, zmm15, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm15, zmm6, zmm6, 0x10             ; C6: A0·A1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
+    vpshufb     zmm16, zmm19, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
-    vpxorq      zmm10, zmm8, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
-    vaesenc     zmm11, zmm15, zmm12                 ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vmovdqu8    zmm15{k2}{z}, [r8 + 384]            ; powers of the blocks that there are
+    vpclmulqdq  zmm11, zmm16, zmm16, 0x10           ; C7: A0·A1
     vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpxorq      zmm15, zmm18, zmm15                 ; C7: T = A + C1
+    vpternlogq  zmm25, zmm15, zmm11, 0x96           ; C7: S += it
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
+    vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
+    vpxorq      zmm11, zmm6, [r8 + 320]             ; C6: T = A + C1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C6: T0·T1
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vpxorq      zmm15, zmm16, [r8 + 384]            ; C7: T = A + C1
     vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
     vpclmulqdq  zmm12, zmm15, zmm15, 0x10           ; C7: T0·T1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vpternlogq  zmm27, zmm10, zmm12, 0x96           ; C7: LO += it
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vaesenc     zmm10, zmm11, zmm13                 ; AES: round 9
-    vmovdqu8    zmm11{k2}{z}, [r8 + 1024]           ; powers of the blocks that there are
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpxorq      zmm11, zmm18, zmm11                 ; C7: U = A + C2
     vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
-    vpxorq      zmm8, zmm8, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
+    vpternlogq  zmm26, zmm11, zmm12, 0x96           ; C7: LO += it
+    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vpxorq      zmm6, zmm6, [r8 + 960]              ; C6: U = A + C2
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm6, zmm6, 0x10             ; C6: U0·U1
+    vaesenc     zmm6, zmm8, zmm13                   ; AES: round 9
+    vaesenc     zmm8, zmm2, zmm13                   ; AES: round 9
+    vpxorq      zmm2, zmm16, [r8 + 1024]            ; C7: U = A + C2
     vpxorq      zmm12, zmm14, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm12                   ; AES: last round: the other text
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
-    vpternlogq  zmm16, zmm8, zmm11, 0x96            ; C7: HI += it
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm14, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm4                    ; AES: written
-    vpshufb     zmm4, zmm8, zmm0                    ; C
-    vpxorq      zmm6, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm10, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm4, zmm3                    ; A = X + C
-    vmovdqu64   [rdx + 128], zmm6                   ; AES: written
-    vpxorq      zmm4, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm15, zmm25, zmm6                  ; C1: S += it
-    vmovdqu64   [rdx + 192], zmm4                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7: U0·U1
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
+    vpternlogq  zmm18, zmm11, zmm2, 0x96            ; C7: HI += it
+    vmovdqu64   zmm2, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm14, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
+    vpshufb     zmm2, zmm2, zmm0                    ; C
+    vpxorq      zmm5, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
+    vpxorq      zmm3, zmm2, zmm3                    ; A = X + C
+    vmovdqu64   [rcx + 128], zmm5                   ; AES: written
+    vpclmulqdq  zmm2, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpxorq      zmm5, zmm14, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm15, zmm25, zmm2                  ; C1: S += it
+    vmovdqu64   [rcx + 192], zmm4                   ; AES: written
+    vpxorq      zmm2, zmm3, [r8]                    ; C1: T = A + C1
     vpxorq      zmm4, zmm14, [r9 + 256]             ; AES: k_Nr + text
-    vpxorq      zmm6, zmm3, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 256], zmm4                   ; AES: written
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 256], zmm4                   ; AES: written
+    vpxorq      zmm2, zmm26, zmm2                   ; C1: LO += it
     vpxorq      zmm4, zmm14, [r9 + 320]             ; AES: k_Nr + text
-    vpxorq      zmm29, zmm27, zmm5                  ; C1: LO += it
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
     vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 320], zmm4                   ; AES: written
+    vmovdqu64   [rcx + 320], zmm4                   ; AES: written
     vpxorq      zmm4, zmm14, zmm19                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm16, zmm3                   ; C1: HI += it
-    vmovdqu8    [rdx + 384]{k1}, zmm2               ; AES: written
-    jmp         .rest_reduce
+    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm8, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm22, zmm18, zmm5                  ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_written
 .rest_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 560]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm17, [r8 + 1280]                  ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm19{k1}{z}, [r9 + 448]            ; text, zero-padded
     vpshufb     zmm20, zmm2, zmm0                   ; AES: counter block
     vmovdqu64   zmm21, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm22, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_4]  ; AES: 4 blocks ahead
@@ -8200,190 +9489,265 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
     vpclmulqdq  zmm27, zmm21, zmm21, 0x10           ; C2: A0·A1
     vpaddd      zmm26, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpaddd      zmm29, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_24]  ; AES: 24 blocks ahead
     vpternlogq  zmm15, zmm27, zmm28, 0x96           ; C3: S += it
     vpshufb     zmm27, zmm29, zmm0                  ; AES: counter block
-    vpxorq      xmm28, xmm18, [rdi + 560]           ; lengths: T = A + C1
-    vpaddd      zmm2, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm2, zmm2, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm29, xmm28, xmm28, 0x10           ; lengths: T0·T1
+    vpaddd      zmm28, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_blocks_28]  ; AES: 28 blocks ahead
+    vpxorq      xmm2, xmm18, [rdi + 560]            ; lengths: T = A + C1
+    vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: T0·T1
     vpxorq      zmm20, zmm20, zmm4                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm4                  ; AES: + k_0
-    vpxorq      zmm28, zmm21, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      zmm29, zmm21, [r8 + 64]             ; C2: T = A + C1
     vpxorq      zmm23, zmm23, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2: T0·T1
     vpxorq      zmm25, zmm25, zmm4                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C2: T0·T1
     vpxorq      zmm16, zmm16, zmm4                  ; AES: + k_0
     vpxorq      zmm30, zmm24, [r8 + 128]            ; C3: T = A + C1
     vpxorq      zmm26, zmm26, zmm4                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C3: T0·T1
     vpxorq      zmm27, zmm27, zmm4                  ; AES: + k_0
-    vpxorq      zmm2, zmm2, zmm4                    ; AES: + k_0
-    vpternlogq  zmm29, zmm28, zmm30, 0x96           ; C3: LO += it
+    vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C3: T0·T1
+    vpxorq      zmm4, zmm28, zmm4                   ; AES: + k_0
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 1
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 1
-    vpxorq      xmm4, xmm18, [rdi + 1200]           ; lengths: U = A + C2
-    vaesenc     zmm18, zmm23, zmm5                  ; AES: round 1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 1
+    vpternlogq  zmm2, zmm29, zmm30, 0x96            ; C3: LO += it
+    vaesenc     zmm28, zmm22, zmm5                  ; AES: round 1
+    vpxorq      xmm18, xmm18, [rdi + 1200]          ; lengths: U = A + C2
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 1
+    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 1
+    vpclmulqdq  xmm22, xmm18, xmm18, 0x10           ; lengths: U0·U1
     vaesenc     zmm16, zmm16, zmm5                  ; AES: round 1
+    vaesenc     zmm18, zmm26, zmm5                  ; AES: round 1
     vpxorq      zmm21, zmm21, [r8 + 704]            ; C2: U = A + C2
-    vaesenc     zmm25, zmm26, zmm5                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C2: U0·U1
     vaesenc     zmm26, zmm27, zmm5                  ; AES: round 1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 1
-    vpxorq      zmm5, zmm24, [r8 + 768]             ; C3: U = A + C2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 2
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: U0·U1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
-    vpternlogq  zmm4, zmm21, zmm5, 0x96             ; C3: HI += it
-    vaesenc     zmm5, zmm23, zmm6                   ; AES: round 2
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 1
+    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 2
+    vpxorq      zmm20, zmm24, [r8 + 768]            ; C3: U = A + C2
+    vaesenc     zmm24, zmm28, zmm6                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: U0·U1
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 2
+    vaesenc     zmm25, zmm25, zmm6                  ; AES: round 2
+    vpternlogq  zmm22, zmm21, zmm20, 0x96           ; C3: HI += it
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 2
-    vmovdqu64   zmm23, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm21, zmm25, zmm6                  ; AES: round 2
-    vpshufb     zmm23, zmm23, zmm0                  ; C
-    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 2
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 2
-    vmovdqu64   zmm25, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 3
-    vpshufb     zmm20, zmm25, zmm0                  ; C
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm25, zmm23, zmm23, 0x10           ; C4: A0·A1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 2
+    vmovdqu64   zmm21, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm20, zmm26, zmm6                  ; AES: round 2
+    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 2
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
-    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C5: A0·A1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 3
-    vpternlogq  zmm15, zmm25, zmm26, 0x96           ; C5: S += it
+    vmovdqu64   zmm6, [r9 + 256]                    ; C, bytes as in memory
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 3
-    vpxorq      zmm7, zmm23, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
-    vpxorq      zmm25, zmm20, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 3
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm26, zmm21, zmm21, 0x10           ; C4: A0·A1
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 3
+    vpclmulqdq  zmm27, zmm6, zmm6, 0x10             ; C5: A0·A1
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 3
+    vpternlogq  zmm15, zmm26, zmm27, 0x96           ; C5: S += it
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 3
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 4
+    vpxorq      zmm7, zmm21, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 4
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
+    vaesenc     zmm25, zmm25, zmm8                  ; AES: round 4
+    vpxorq      zmm26, zmm6, [r8 + 256]             ; C5: T = A + C1
     vaesenc     zmm16, zmm16, zmm8                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: T0·T1
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 4
-    vpternlogq  zmm29, zmm7, zmm25, 0x96            ; C5: LO += it
-    vaesenc     zmm7, zmm24, zmm8                   ; AES: round 4
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 4
-    vpxorq      zmm8, zmm23, [r8 + 832]             ; C4: U = A + C2
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: U0·U1
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
-    vpxorq      zmm20, zmm20, [r8 + 896]            ; C5: U = A + C2
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C5: T0·T1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 4
+    vpternlogq  zmm2, zmm7, zmm26, 0x96             ; C5: LO += it
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 5
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5: U0·U1
+    vpxorq      zmm7, zmm21, [r8 + 832]             ; C4: U = A + C2
+    vaesenc     zmm8, zmm24, zmm9                   ; AES: round 5
+    vaesenc     zmm21, zmm23, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm23, zmm25, zmm9                  ; AES: round 5
+    vpxorq      zmm6, zmm6, [r8 + 896]              ; C5: U = A + C2
     vaesenc     zmm16, zmm16, zmm9                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 5
-    vpternlogq  zmm4, zmm8, zmm20, 0x96             ; C5: HI += it
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 5
-    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 6
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm9, zmm22, zmm10                  ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
-    vmovdqu64   zmm20, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 5
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: U0·U1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 5
+    vpternlogq  zmm22, zmm7, zmm6, 0x96             ; C5: HI += it
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 6
-    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vmovdqu64   zmm6, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm7, zmm8, zmm10                   ; AES: round 6
+    vaesenc     zmm8, zmm21, zmm10                  ; AES: round 6
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm9, zmm23, zmm10                  ; AES: round 6
     vaesenc     zmm16, zmm16, zmm10                 ; AES: round 6
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 6
-    vpclmulqdq  zmm22, zmm8, zmm8, 0x10             ; C6: A0·A1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 6
-    vpclmulqdq  zmm10, zmm20, zmm20, 0x10           ; C7: A0·A1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 7
-    vpternlogq  zmm15, zmm22, zmm10, 0x96           ; C7: S += it
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
-    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 7
-    vpxorq      zmm18, zmm8, [r8 + 320]             ; C6: T = A + C1
+    vmovdqu64   zmm21, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 6
+    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 6
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C6: A0·A1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6: T0·T1
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm11                 ; AES: round 7
-    vpxorq      zmm22, zmm20, [r8 + 384]            ; C7: T = A + C1
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 7
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 7
-    vpclmulqdq  zmm11, zmm22, zmm22, 0x10           ; C7: T0·T1
-    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 8
-    vpternlogq  zmm29, zmm18, zmm11, 0x96           ; C7: LO += it
+    vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C7: A0·A1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 7
+    vpternlogq  zmm15, zmm10, zmm23, 0x96           ; C7: S += it
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 7
+    vaesenc     zmm10, zmm16, zmm11                 ; AES: round 7
+    vpxorq      zmm16, zmm6, [r8 + 320]             ; C6: T = A + C1
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 7
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6: T0·T1
+    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 7
+    vpxorq      zmm11, zmm21, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: T0·T1
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 8
+    vpternlogq  zmm2, zmm16, zmm11, 0x96            ; C7: LO += it
     vaesenc     zmm9, zmm9, zmm12                   ; AES: round 8
     vaesenc     zmm10, zmm10, zmm12                 ; AES: round 8
-    vpxorq      zmm8, zmm8, [r8 + 960]              ; C6: U = A + C2
-    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
-    vaesenc     zmm11, zmm16, zmm12                 ; AES: round 8
-    vaesenc     zmm16, zmm21, zmm12                 ; AES: round 8
-    vpxorq      zmm18, zmm20, [r8 + 1024]           ; C7: U = A + C2
-    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 8
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7: U0·U1
-    vaesenc     zmm2, zmm2, zmm12                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vpternlogq  zmm4, zmm8, zmm18, 0x96             ; C7: HI += it
-    vaesenc     zmm8, zmm9, zmm13                   ; AES: round 9
+    vpxorq      zmm6, zmm6, [r8 + 960]              ; C6: U = A + C2
+    vaesenc     zmm11, zmm18, zmm12                 ; AES: round 8
+    vaesenc     zmm16, zmm20, zmm12                 ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 8
+    vpxorq      zmm12, zmm21, [r8 + 1024]           ; C7: U = A + C2
+    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C7: U0·U1
+    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
+    vpternlogq  zmm22, zmm6, zmm12, 0x96            ; C7: HI += it
+    vaesenc     zmm6, zmm9, zmm13                   ; AES: round 9
     vaesenc     zmm9, zmm10, zmm13                  ; AES: round 9
     vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vpshufb     zmm10, zmm10, zmm0                  ; C
     vaesenc     zmm11, zmm11, zmm13                 ; AES: round 9
     vaesenc     zmm12, zmm16, zmm13                 ; AES: round 9
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
     vpxorq      zmm3, zmm10, zmm3                   ; A = X + C
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vpshufb     zmm10, zmm19, zmm0                  ; C
-    vaesenc     zmm2, zmm2, zmm13                   ; AES: round 9
-    vpxorq      zmm13, zmm14, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C8: A0·A1
-    vaesenclast zmm6, zmm6, zmm13                   ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm6                         ; AES: written
-    vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C1: A0·A1
-    vpxorq      zmm13, zmm14, [r9 + 64]             ; AES: k_Nr + text
-    vpternlogq  zmm15, zmm16, zmm6, 0x96            ; C1: S += it
-    vaesenclast zmm6, zmm8, zmm13                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm6                    ; AES: written
-    vmovdqu8    zmm6{k2}{z}, [r8 + 448]             ; powers of the blocks that there are
-    vpxorq      zmm8, zmm14, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm6, zmm10, zmm6                   ; C8: T = A + C1
-    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm8                   ; AES: written
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: T0·T1
+    vpxorq      zmm10, zmm14, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm10, zmm5, zmm10                  ; AES: last round: the other text
+    vpshufb     zmm5, zmm19, zmm0                   ; C
+    vmovdqu64   [rcx], zmm10                        ; AES: written
+    vpxorq      zmm10, zmm14, [r9 + 64]             ; AES: k_Nr + text
+    vpclmulqdq  zmm13, zmm5, zmm5, 0x10             ; C8: A0·A1
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C1: A0·A1
+    vmovdqu64   [rcx + 64], zmm7                    ; AES: written
+    vpxorq      zmm7, zmm14, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm15, zmm13, zmm10, 0x96           ; C1: S += it
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm7                   ; AES: written
+    vpxorq      zmm7, zmm5, [r8 + 448]              ; C8: T = A + C1
     vpxorq      zmm8, zmm14, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm3, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rdx + 192], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8: T0·T1
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm3, [r8]                    ; C1: T = A + C1
     vpxorq      zmm8, zmm14, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm11, zmm8                   ; AES: last round: the other text
-    vpternlogq  zmm29, zmm6, zmm5, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx + 256], zmm8                   ; AES: written
-    vmovdqu8    zmm5{k2}{z}, [r8 + 1088]            ; powers of the blocks that there are
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vaesenclast zmm8, zmm9, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm8                   ; AES: written
+    vpternlogq  zmm2, zmm7, zmm6, 0x96              ; C1: LO += it
     vpxorq      zmm6, zmm14, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm12, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm5, zmm10, zmm5                   ; C8: U = A + C2
-    vmovdqu64   [rdx + 320], zmm6                   ; AES: written
+    vaesenclast zmm6, zmm11, zmm6                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm5, [r8 + 1088]             ; C8: U = A + C2
+    vmovdqu64   [rcx + 320], zmm6                   ; AES: written
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: U0·U1
     vpxorq      zmm6, zmm14, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vaesenclast zmm6, zmm12, zmm6                   ; AES: last round: the other text
     vpxorq      zmm3, zmm3, [r8 + 640]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 384], zmm6                   ; AES: written
+    vmovdqu64   [rcx + 384], zmm6                   ; AES: written
     vpxorq      zmm6, zmm14, zmm19                  ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm2, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm4, zmm5, zmm3, 0x96              ; C1: HI += it
-    vmovdqu8    [rdx + 448]{k1}, zmm2               ; AES: written
+    vpclmulqdq  zmm7, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm4, zmm6                    ; AES: last round: the other text
+    vpternlogq  zmm22, zmm5, zmm7, 0x96             ; C1: HI += it
+.rest_written:
+    lea         rcx, [rcx + r11]                    ; the last register
+    cmp         rsi, 0x40
+    jae         .rest_out_longest
+    cmp         rsi, 0x31
+    jb          .rest_out_under_49
+    vextracti64x2 xmm4, zmm3, 0x02
+    vmovdqu64   [rcx], ymm3                         ; written
+    vmovdqu64   [rcx + 32], xmm4                    ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm3, 0x03
+    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rsi - 48]        ; at the end
+    vpshufb     xmm4, xmm4, [rdx + rsi + 128]       ; in front
+    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm3              ; written
+    jmp         .rest_out_done
+.rest_out_under_49:
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x21
+    jb          .rest_out_under_33
+    vmovdqu64   [rcx], ymm3                         ; written
+    vextracti64x2 xmm4, zmm3, 0x01
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm3, zmm3, 0x02
+    vpxorq      xmm3, xmm3, xmm4                    ; what the end differs by
+    vpshufb     xmm3, xmm3, [rdx + rsi - 32]        ; at the end
+    vpshufb     xmm4, xmm4, [rdx + rsi + 144]       ; in front
+    vpxorq      xmm3, xmm4, xmm3                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm3              ; written
+    jmp         .rest_out_done
+.rest_out_under_33:
+    cmp         rsi, 0x11
+    jb          .rest_out_under_17
+    vmovdqu64   [rcx], xmm3                         ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vextracti64x2 xmm4, zmm3, 0x01
+    vpxorq      xmm4, xmm4, xmm3                    ; what the end differs by
+    vpshufb     xmm4, xmm4, [rdx + rsi - 16]        ; at the end
+    vpshufb     xmm3, xmm3, [rdx + rsi + 160]       ; in front
+    vpxorq      xmm3, xmm3, xmm4                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm3              ; written
+    jmp         .rest_out_done
+.rest_out_under_17:
+    cmp         rsi, 0x10
+    jb          .rest_out_under_16
+    vmovdqu64   [rcx], xmm3                         ; written
+    jmp         short .rest_out_done
+.rest_out_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rsi, 0x08
+    jb          .rest_out_under_8
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rcx], xmm3, 0x00                   ; the first bytes
+    vpshufb     xmm3, xmm3, [rdx + rsi + 8]         ; the last bytes
+    vpextrq     [rcx + rsi - 8], xmm3, 0x00         ; the last bytes
+    jmp         .rest_out_done
+.rest_out_under_8:
+    cmp         rsi, 0x04
+    jb          .rest_out_under_4
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rcx], xmm3                         ; the first bytes
+    vpshufb     xmm3, xmm3, [rdx + rsi + 12]        ; the last bytes
+    vmovd       [rcx + rsi - 4], xmm3               ; the last bytes
+    jmp         .rest_out_done
+.rest_out_under_4:
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rcx], xmm3, 0x00              ; the first bytes
+    mov         rdi, rsi
+    shr         rdi, 0x01
+    vpshufb     xmm4, xmm3, [rdx + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm4, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm3, [rdx + rsi + 15]        ; the last bytes
+    vpextrb     byte [rcx + rsi - 1], xmm3, 0x00    ; the last bytes
+    jmp         .rest_out_done
+.rest_out_longest:
+    vmovdqu64   [rcx], zmm3                         ; written
+.rest_out_done:
 .rest_reduce:
-    vpxorq      zmm2, zmm29, zmm15                  ; reduce: LO += S
+    vpxorq      zmm2, zmm2, zmm15                   ; reduce: LO += S
     vpclmulqdq  zmm1, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
     vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm15, zmm2, 0x96             ; reduce: + HI
-    vpxorq      zmm1, zmm1, zmm4                    ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm22, zmm15, zmm2, 0x96            ; reduce: + HI
+    vpxorq      zmm1, zmm1, zmm22                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
@@ -8393,15 +9757,33 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .tagged:
 .wanted:
-    mov         rcx, -1
-    bzhi        rcx, rcx, r10
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; the given tag
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, r10
+    cmp         r10, 0x10
+    jae         .given_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r10, 0x08
+    jb          .given_under_8
+    vmovq       xmm1, [rax]                         ; the first bytes
+    vmovq       xmm2, [rax + r10 - 8]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .given_done
+.given_under_8:
+    vmovd       xmm1, [rax]                         ; the first bytes
+    vmovd       xmm2, [rax + r10 - 4]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .given_done
+.given_longest:
+    vmovdqu64   xmm1, [rax]                         ; whole blocks
+.given_done:
     vpxorq      xmm0, xmm0, xmm1
-    vmovdqu8    xmm0{k1}{z}, xmm0                   ; differences
+    vpandq      xmm0, xmm0, [rcx + 112]             ; differences
     vpshufd     xmm1, xmm0, 0x4e
     vporq       xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .right
     vpxorq      xmm0, xmm0, xmm0
@@ -8415,10 +9797,38 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, -1
-    bzhi        rax, rax, r13
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    [r12]{k1}, xmm0                     ; zeros
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rax, r13
+    cmp         r13, 0x08
+    jae         .clear_few_longest
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x04
+    jb          .clear_few_under_4
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [r12], xmm0                         ; the first bytes
+    vpshufb     xmm0, xmm0, [rax + r13 + 12]        ; the last bytes
+    vmovd       [r12 + r13 - 4], xmm0               ; the last bytes
+    jmp         .clear_few_done
+.clear_few_under_4:
+    cmp         r13, 0x01
+    jb          .clear_few_under_1
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [r12], xmm0, 0x00              ; the first bytes
+    mov         rcx, r13
+    shr         rcx, 0x01
+    vpshufb     xmm1, xmm0, [rax + rcx + 16]
+    vpextrb     byte [r12 + rcx], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm0, [rax + r13 + 15]        ; the last bytes
+    vpextrb     byte [r12 + r13 - 1], xmm0, 0x00    ; the last bytes
+    jmp         .clear_few_done
+.clear_few_under_1:
+    jmp         .clear_few_done
+.clear_few_longest:
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [r12], xmm0, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm0, [rax + r13 + 8]         ; the last bytes
+    vpextrq     [r12 + r13 - 8], xmm0, 0x00         ; the last bytes
+.clear_few_done:
     mov         eax, 0x01
     vzeroupper                                      ; upper halves are the caller's
     add         rsp, 0x48                           ; frame
@@ -8448,7 +9858,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_open:
 
 ; int gcm128_avx512_winograd_clmul1_x32_streams_start(const void *ctx, uint8_t state[96], const uint8_t *iv, size_t iv_len)
 ;   state = that of a message under this IV; 0, or 2 if iv_len may not be
-;   stack 0 bytes; writes xmm0-5, rax rcx rdx r8
+;   stack 0 bytes; writes xmm0-5, rax rcx rdx r8 r9
 ;   secrets may remain in xmm0-5
 global gcm128_avx512_winograd_clmul1_x32_streams_start:function (gcm128_avx512_winograd_clmul1_x32_streams_start.end - gcm128_avx512_winograd_clmul1_x32_streams_start)
 align 32
@@ -8462,10 +9872,9 @@ gcm128_avx512_winograd_clmul1_x32_streams_start:
     ja          .refused
     cmp         rcx, 0x0c
     jne         .other
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; IV
+    vmovq       xmm0, [rdx]                         ; IV, bytes 0..7
+    vmovd       xmm1, [rdx + 8]                     ; bytes 8..11
+    vpunpcklqdq xmm0, xmm0, xmm1                    ; IV
     vporq       xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_first_number]  ; IV || 1
     jmp         .ready
 .other:
@@ -8497,10 +9906,41 @@ gcm128_avx512_winograd_clmul1_x32_streams_start:
     cmp         rax, 0x00
     je          .lengths
 .short:
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k1, r8                              ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rdx]                  ; C_last, zero-padded
+    lea         r8, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r8, rax
+    cmp         rax, 0x08
+    jae         .few_longest
+    cmp         rax, 0x04
+    jb          .few_under_4
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rax - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [r8 + 20]               ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r9d, byte [rdx]                     ; byte 0
+    vmovq       xmm3, r9
+    mov         r9d, 0x00                           ; no byte stays
+    mov         r9, rax
+    shr         r9, 0x01
+    movzx       r9d, byte [rdx + r9]                ; byte n >> 1
+    vmovq       xmm4, r9
+    mov         r9d, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       eax, byte [rdx + rax - 1]           ; the last byte
+    vmovq       xmm4, rax
+    mov         eax, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [r8 + 112]              ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rax - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [r8 + 24]               ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+.few_done:
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
     vpxorq      xmm3, xmm2, [rdi + 560]             ; (X + C)·H: T = A + C1
@@ -8574,8 +10014,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_start:
 
 ; int gcm128_avx512_winograd_clmul1_x32_streams_aad(const void *ctx, uint8_t state[96], const uint8_t *aad, size_t aad_len)
 ;   AAD goes on; 0, or 2 if it were too long, or 3 if no message has begun, or its text has
-;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi r8 r9
-;   secrets may remain in xmm0-14, r8 r9 rcx rdi rdx k1 flags
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi r8 r9 r10
+;   secrets may remain in xmm0-14, r8 r9 rcx rdi rdx flags
 global gcm128_avx512_winograd_clmul1_x32_streams_aad:function (gcm128_avx512_winograd_clmul1_x32_streams_aad.end - gcm128_avx512_winograd_clmul1_x32_streams_aad)
 align 32
 gcm128_avx512_winograd_clmul1_x32_streams_aad:
@@ -8610,10 +10050,42 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     ja          .inside
     mov         r9, rax
 .inside:
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; the piece, zero-padded
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rax, r9
+    cmp         r9, 0x08
+    jae         .filling_piece_longest
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x04
+    jb          .filling_piece_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + r9 - 4]                ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .filling_piece_done
+.filling_piece_under_4:
+    movzx       r10d, byte [rdx]                    ; byte 0
+    vmovq       xmm0, r10
+    mov         r10d, 0x00                          ; no byte stays
+    mov         r10, r9
+    shr         r10, 0x01
+    movzx       r10d, byte [rdx + r10]              ; byte n >> 1
+    vmovq       xmm1, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       r10d, byte [rdx + r9 - 1]           ; the last byte
+    vmovq       xmm1, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .filling_piece_done
+.filling_piece_longest:
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + r9 - 8]                ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+.filling_piece_done:
     mov         eax, 0x80
     sub         rax, r8                             ; 128 - p
     vmovq       xmm1, rax
@@ -8644,14 +10116,15 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     mov         rax, rcx
     and         rax, 0x0f                           ; bytes of a block that begins
     and         rcx, -16                            ; bytes of whole blocks
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .begins
     lea         r8, [rdx + rcx]                     ; behind whole blocks
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 512
     jb          .whole_tail
 .whole_groups:
     vmovdqu64   zmm1, [rel gcm128_avx512_winograd_clmul1_x32_streams_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
 .whole_group:
     vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^6: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C3·H^6: C
@@ -8735,7 +10208,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     jae         .whole_group
 .whole_after_group:
 .whole_tail:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .whole_done
     lea         r9, [rcx + 15]
@@ -8748,7 +10220,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     vpxorq      xmm2, xmm2, xmm2
     vpxorq      xmm4, xmm4, xmm4
     vpxorq      xmm8, xmm8, xmm8
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .whole_rest
 .whole_first:
     vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
@@ -8765,7 +10236,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     sub         rcx, 0x40
     cmp         rcx, 0x40
     jb          .whole_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .whole_block:
     vmovdqu64   zmm5, [rdx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
@@ -8786,10 +10256,19 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
     cmp         rcx, 0x00
     je          .whole_reduce
 .whole_rest:
-    mov         r9, -1
-    bzhi        r9, r9, rcx
-    kmovq       k1, r9                              ; one bit a byte that is left
-    vmovdqu8    zmm5{k1}{z}, [rdx]                  ; C, zero-padded
+    cmp         rcx, 0x30
+    jae         .whole_last_longest
+    cmp         rcx, 0x20
+    jb          .whole_last_under_32
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    jmp         .whole_last_done
+.whole_last_under_32:
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    jmp         .whole_last_done
+.whole_last_longest:
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02       ; and the third
+.whole_last_done:
     vpshufb     zmm5, zmm5, zmm0                    ; C
     vpxorq      zmm3, zmm5, zmm3                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm5, zmm3, [rdi]                   ; C·H^i: T = A + C1
@@ -8813,12 +10292,45 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
 .whole_done:
     mov         rdx, r8
 .begins:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .store
-    mov         rcx, -1
-    bzhi        rcx, rcx, rax
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm1{k1}{z}, [rdx]                  ; the piece, zero-padded
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rcx, rax
+    cmp         rax, 0x08
+    jae         .begun_piece_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x04
+    jb          .begun_piece_under_4
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm2, [rdx + rax - 4]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .begun_piece_done
+.begun_piece_under_4:
+    movzx       edi, byte [rdx]                     ; byte 0
+    vmovq       xmm1, rdi
+    mov         edi, 0x00                           ; no byte stays
+    mov         rdi, rax
+    shr         rdi, 0x01
+    movzx       edi, byte [rdx + rdi]               ; byte n >> 1
+    vmovq       xmm2, rdi
+    mov         edi, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       eax, byte [rdx + rax - 1]           ; the last byte
+    vmovq       xmm2, rax
+    mov         eax, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm1, xmm1, [rcx + 112]             ; zero-padded
+    jmp         .begun_piece_done
+.begun_piece_longest:
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm2, [rdx + rax - 8]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+.begun_piece_done:
     vpshufb     xmm0, xmm1, xmm0                    ; C
     vpxorq      xmm3, xmm3, xmm0                    ; X + C
 .store:
@@ -8838,12 +10350,13 @@ gcm128_avx512_winograd_clmul1_x32_streams_aad:
 
 ; int gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, the text goes on; 0, or 2 if it were too long, or 3 if no message has begun
-;   stack 0 bytes; writes xmm0-31, rax rcx rdx r8 r9 r10 r11
-;   secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdx k1 flags
+;   stack 8 bytes; writes xmm0-31, rax rcx rdx rbx rdi r8 r9 r10 r11
+;   secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdi rdx flags
 global gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:function (gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more.end - gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more)
 align 32
 gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     endbr64
+    push        rbx                                 ; callee-saved
     mov         rax, [rsi + 80]                     ; the phase
     cmp         rax, 0x00
     je          .misplaced
@@ -8854,8 +10367,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     sub         r9, r10                             ; bytes that may come
     cmp         r8, r9
     ja          .refused
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .done
     lea         r9, [r10 + r8]                      ; bytes after this call
@@ -8883,24 +10395,77 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     ja          .inside
     mov         r9, rax
 .inside:
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm1{k1}{z}, [rdx]                  ; the piece, zero-padded
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rax, r9
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x08
+    jae         .filling_piece_longest
+    cmp         r9, 0x04
+    jb          .filling_piece_under_4
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm2, [rdx + r9 - 4]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .filling_piece_done
+.filling_piece_under_4:
+    movzx       r11d, byte [rdx]                    ; byte 0
+    vmovq       xmm1, r11
+    mov         r11d, 0x00                          ; no byte stays
+    mov         r11, r9
+    shr         r11, 0x01
+    movzx       r11d, byte [rdx + r11]              ; byte n >> 1
+    vmovq       xmm2, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       r11d, byte [rdx + r9 - 1]           ; the last byte
+    vmovq       xmm2, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
+    jmp         .filling_piece_done
+.filling_piece_longest:
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm2, [rdx + r9 - 8]                ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+.filling_piece_done:
     vmovdqu64   xmm2, [rsi + 48]                    ; its keystream
-    mov         rax, r10
-    add         rax, 0x70                           ; 112 + p
-    vmovq       xmm3, rax
+    mov         r11, r10
+    add         r11, 0x70                           ; 112 + p
+    vmovq       xmm3, r11
     vpxorq      xmm4, xmm4, xmm4
     vpshufb     xmm3, xmm3, xmm4                    ; in every byte
     vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
     vpshufb     xmm2, xmm2, xmm3                    ; from its place on
     vpxorq      xmm1, xmm1, xmm2                    ; the other text
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    [rcx]{k1}, xmm1                     ; written
-    vmovdqu8    xmm1{k1}{z}, xmm1                   ; C, zero-padded
+    cmp         r9, 0x08
+    jae         .filling_written_longest
+    cmp         r9, 0x04
+    jb          .filling_written_under_4
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rcx], xmm1                         ; the first bytes
+    vpshufb     xmm2, xmm1, [r11 + r9 + 12]         ; the last bytes
+    vmovd       [rcx + r9 - 4], xmm2                ; the last bytes
+    jmp         .filling_written_done
+.filling_written_under_4:
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rcx], xmm1, 0x00              ; the first bytes
+    mov         rbx, r9
+    shr         rbx, 0x01
+    vpshufb     xmm2, xmm1, [r11 + rbx + 16]
+    vpextrb     byte [rcx + rbx], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm1, [r11 + r9 + 15]         ; the last bytes
+    vpextrb     byte [rcx + r9 - 1], xmm2, 0x00     ; the last bytes
+    jmp         .filling_written_done
+.filling_written_longest:
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rcx], xmm1, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm1, [r11 + r9 + 8]          ; the last bytes
+    vpextrq     [rcx + r9 - 8], xmm2, 0x00          ; the last bytes
+.filling_written_done:
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
     mov         eax, 0x80
     sub         rax, r10                            ; 128 - p
     vmovq       xmm2, rax
@@ -8928,6 +10493,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vpshufd     xmm1, xmm1, 0x4e                    ; the full block, or the last of AAD: (LO1, LO0)
     vpternlogq  xmm2, xmm3, xmm1, 0x96              ; the full block, or the last of AAD: + HI
     vpternlogq  xmm0, xmm2, [rdi + 1840], 0x96      ; the full block, or the last of AAD: minus the key terms
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .store
 .blocks:
@@ -8938,6 +10504,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vbroadcasti64x2 zmm2, [rsi + 16]                ; counter block
     vpshufb     zmm2, zmm2, zmm1                    ; counter, last word first
     vpaddd      zmm31, zmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .begins
     vbroadcasti64x2 zmm2, [rdi + 1856]              ; k_0
@@ -8951,7 +10519,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
     vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
     vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 512
     jb          .whole_rest
 .whole_first:
@@ -9423,8 +10991,21 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .whole_written
-    vpshufb     zmm13, zmm31, zmm1                  ; AES: counter block
-    vpxorq      zmm2, zmm13, zmm2                   ; AES: + k_0
+    cmp         r8, 0x30
+    jae         .whole_given_longest                ; AES
+    cmp         r8, 0x20
+    jb          .whole_given_under_32               ; AES
+    vmovdqu64   ymm13, [rdx]                        ; AES: whole blocks
+    jmp         .whole_given_done                   ; AES
+.whole_given_under_32:
+    vmovdqu64   xmm13, [rdx]                        ; AES: whole blocks
+    jmp         .whole_given_done                   ; AES
+.whole_given_longest:
+    vmovdqu64   ymm13, [rdx]                        ; AES: whole blocks
+    vinserti64x2 zmm13, zmm13, [rdx + 32], 0x02     ; AES: and the third
+.whole_given_done:
+    vpshufb     zmm14, zmm31, zmm1                  ; AES: counter block
+    vpxorq      zmm2, zmm14, zmm2                   ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
@@ -9434,14 +11015,26 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    mov         r9, -1
-    bzhi        r9, r9, r8
-    kmovq       k1, r9                              ; AES: one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rdx]                  ; AES: text, zero-padded
-    vpxorq      zmm3, zmm12, zmm3                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rcx]{k1}, zmm2                     ; AES: written
-    vmovdqu8    zmm13{k1}{z}, zmm2                  ; AES: zero-padded
+    vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
+    lea         r9, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    sub         r9, r8                              ; AES
+    vpandq      zmm13, zmm3, [r9 + 112]             ; AES: zero-padded
+    cmp         r8, 0x30
+    jae         .whole_written_longest              ; AES
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x20
+    jb          .whole_written_under_32             ; AES
+    vmovdqu64   [rcx], ymm3                         ; AES: written
+    jmp         .whole_written_done                 ; AES
+.whole_written_under_32:
+    vmovdqu64   [rcx], xmm3                         ; AES: written
+    jmp         .whole_written_done                 ; AES
+.whole_written_longest:
+    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
+    vmovdqu64   [rcx], ymm3                         ; AES: written
+    vmovdqu64   [rcx + 32], xmm2                    ; AES: written
+.whole_written_done:
     lea         rdx, [rdx + r8]                     ; AES: behind the text
     lea         rcx, [rcx + r8]                     ; AES
     add         r8, 0x0f                            ; AES
@@ -9449,8 +11042,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vmovq       xmm2, r8                            ; AES
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .whole_written:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r11, 512
     jb          .whole_tail
     vmovdqu64   zmm2, [r10 + 128]                   ; C3·H^6: C, bytes as in memory
@@ -9604,10 +11195,41 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     cmp         rax, 0x00
     je          .counted
 .begins:
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k1, r8                              ; one bit a byte that is left
-    vmovdqu8    xmm2{k1}{z}, [rdx]                  ; the piece, zero-padded
+    lea         r8, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r8, rax
+    cmp         rax, 0x08
+    jae         .begun_piece_longest
+    cmp         rax, 0x04
+    jb          .begun_piece_under_4
+    vmovd       xmm2, [rdx]                         ; the first bytes
+    vmovd       xmm3, [rdx + rax - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [r8 + 20]               ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .begun_piece_done
+.begun_piece_under_4:
+    movzx       r9d, byte [rdx]                     ; byte 0
+    vmovq       xmm2, r9
+    mov         r9d, 0x00                           ; no byte stays
+    mov         r9, rax
+    shr         r9, 0x01
+    movzx       r9d, byte [rdx + r9]                ; byte n >> 1
+    vmovq       xmm3, r9
+    mov         r9d, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
+    movzx       edx, byte [rdx + rax - 1]           ; the last byte
+    vmovq       xmm3, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [r8 + 112]              ; zero-padded
+    jmp         .begun_piece_done
+.begun_piece_longest:
+    vmovq       xmm2, [rdx]                         ; the first bytes
+    vmovq       xmm3, [rdx + rax - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+.begun_piece_done:
     vpshufb     xmm3, xmm31, xmm1                   ; counter block
     vmovdqu64   xmm4, [rdi + 1856]                  ; k_0
     vpxorq      xmm3, xmm3, xmm4                    ; + k_0
@@ -9634,11 +11256,34 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
     vmovdqu64   [rsi + 48], xmm3                    ; kept
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     vpxorq      xmm2, xmm2, xmm3                    ; the other text
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    [rcx]{k1}, xmm2                     ; written
-    vmovdqu8    xmm2{k1}{z}, xmm2                   ; C, zero-padded
+    cmp         rax, 0x08
+    jae         .begun_written_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x04
+    jb          .begun_written_under_4
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rcx], xmm2                         ; the first bytes
+    vpshufb     xmm3, xmm2, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx + rax - 4], xmm3               ; the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .begun_written_done
+.begun_written_under_4:
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rcx], xmm2, 0x00              ; the first bytes
+    mov         rdi, rax
+    shr         rdi, 0x01
+    vpshufb     xmm3, xmm2, [rdx + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm2, [rdx + rax + 15]        ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm3, 0x00    ; the last bytes
+    jmp         .begun_written_done
+.begun_written_longest:
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rcx], xmm2, 0x00                   ; the first bytes
+    vpshufb     xmm3, xmm2, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
+.begun_written_done:
+    vpandq      xmm2, xmm2, [r8 + 112]              ; zero-padded
     vpshufb     xmm2, xmm2, xmm1                    ; C
     vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
@@ -9650,42 +11295,45 @@ gcm128_avx512_winograd_clmul1_x32_streams_encrypt_more:
 .done:
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
+    pop         rbx                                 ; callee-saved
     ret
 .misplaced:
     mov         eax, 0x03
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; int gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more(const void *ctx, uint8_t state[96], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, the text goes on; 0, or 2 if it were too long, or 3 if no message has begun
-;   stack 8 bytes; writes xmm0-31, rax rcx rdx rbx r8 r9 r10 r11
-;   secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdx k1 flags
+;   stack 8 bytes; writes xmm0-31, rax rcx rdx rbx rdi r8 r9 r10 r11
+;   secrets may remain in xmm0-31, r8 r9 r10 r11 rcx rdi rdx flags
 global gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:function (gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more.end - gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more)
 align 32
 gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     endbr64
     push        rbx                                 ; callee-saved
-    mov         rax, [rsi + 80]                     ; the phase
-    cmp         rax, 0x00
+    mov         r9, [rsi + 80]                      ; the phase
+    cmp         r9, 0x00
     je          .misplaced
-    cmp         rax, 0x03
+    cmp         r9, 0x03
     jae         .misplaced
-    mov         r10, [rsi + 72]                     ; bytes so far
-    mov         r9, 68719476704                     ; bytes, at most
-    sub         r9, r10                             ; bytes that may come
-    cmp         r8, r9
+    mov         rax, [rsi + 72]                     ; bytes so far
+    mov         r10, 68719476704                    ; bytes, at most
+    sub         r10, rax                            ; bytes that may come
+    cmp         r8, r10
     ja          .refused
     db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x00
     je          .done
-    lea         r9, [r10 + r8]                      ; bytes after this call
-    mov         [rsi + 72], r9                      ; bytes so far
+    lea         r10, [rax + r8]                     ; bytes after this call
+    mov         [rsi + 72], r10                     ; bytes so far
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
     vpshufb     xmm0, xmm0, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; X
-    cmp         rax, 0x02
+    cmp         r9, 0x02
     je          .text
     mov         eax, 0x02
     mov         [rsi + 80], rax                     ; text has come
@@ -9696,36 +11344,89 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     je          .blocks
     jmp         .full
 .text:
-    and         r10, 0x0f                           ; p, bytes of a begun block
-    cmp         r10, 0x00
+    and         rax, 0x0f                           ; p, bytes of a begun block
+    cmp         rax, 0x00
     je          .blocks
-    mov         eax, 0x10
-    sub         rax, r10                            ; 16 - p
+    mov         r10d, 0x10
+    sub         r10, rax                            ; 16 - p
     mov         r9, r8
-    cmp         rax, r9
+    cmp         r10, r9
     ja          .inside
-    mov         r9, rax
+    mov         r9, r10
 .inside:
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm1{k1}{z}, [rdx]                  ; the piece, zero-padded
+    lea         r10, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r10, r9
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x08
+    jae         .filling_piece_longest
+    cmp         r9, 0x04
+    jb          .filling_piece_under_4
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm2, [rdx + r9 - 4]                ; the last bytes
+    vpshufb     xmm2, xmm2, [r10 + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .filling_piece_done
+.filling_piece_under_4:
+    movzx       r11d, byte [rdx]                    ; byte 0
+    vmovq       xmm1, r11
+    mov         r11d, 0x00                          ; no byte stays
+    mov         r11, r9
+    shr         r11, 0x01
+    movzx       r11d, byte [rdx + r11]              ; byte n >> 1
+    vmovq       xmm2, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       r11d, byte [rdx + r9 - 1]           ; the last byte
+    vmovq       xmm2, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm1, xmm1, [r10 + 112]             ; zero-padded
+    jmp         .filling_piece_done
+.filling_piece_longest:
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm2, [rdx + r9 - 8]                ; the last bytes
+    vpshufb     xmm2, xmm2, [r10 + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+.filling_piece_done:
     vmovdqu64   xmm2, [rsi + 48]                    ; its keystream
-    mov         rax, r10
-    add         rax, 0x70                           ; 112 + p
-    vmovq       xmm3, rax
+    mov         r10, rax
+    add         r10, 0x70                           ; 112 + p
+    vmovq       xmm3, r10
     vpxorq      xmm4, xmm4, xmm4
     vpshufb     xmm3, xmm3, xmm4                    ; in every byte
     vpaddd      xmm3, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
     vpshufb     xmm2, xmm2, xmm3                    ; from its place on
     vpxorq      xmm2, xmm1, xmm2                    ; the other text
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    [rcx]{k1}, xmm2                     ; written
-    mov         eax, 0x80
-    sub         rax, r10                            ; 128 - p
-    vmovq       xmm2, rax
+    cmp         r9, 0x08
+    jae         .filling_written_longest
+    cmp         r9, 0x04
+    jb          .filling_written_under_4
+    lea         r10, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rcx], xmm2                         ; the first bytes
+    vpshufb     xmm2, xmm2, [r10 + r9 + 12]         ; the last bytes
+    vmovd       [rcx + r9 - 4], xmm2                ; the last bytes
+    jmp         .filling_written_done
+.filling_written_under_4:
+    lea         r10, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rcx], xmm2, 0x00              ; the first bytes
+    mov         r11, r9
+    shr         r11, 0x01
+    vpshufb     xmm3, xmm2, [r10 + r11 + 16]
+    vpextrb     byte [rcx + r11], xmm3, 0x00        ; byte n >> 1
+    vpshufb     xmm2, xmm2, [r10 + r9 + 15]         ; the last bytes
+    vpextrb     byte [rcx + r9 - 1], xmm2, 0x00     ; the last bytes
+    jmp         .filling_written_done
+.filling_written_longest:
+    lea         r10, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rcx], xmm2, 0x00                   ; the first bytes
+    vpshufb     xmm2, xmm2, [r10 + r9 + 8]          ; the last bytes
+    vpextrq     [rcx + r9 - 8], xmm2, 0x00          ; the last bytes
+.filling_written_done:
+    mov         r10d, 0x80
+    sub         r10, rax                            ; 128 - p
+    vmovq       xmm2, r10
     vpxorq      xmm3, xmm3, xmm3
     vpshufb     xmm2, xmm2, xmm3                    ; in every byte
     vpaddd      xmm2, xmm2, [rel gcm128_avx512_winograd_clmul1_x32_streams_positions]  ; byte j: j and that
@@ -9736,8 +11437,7 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     lea         rdx, [rdx + r9]
     lea         rcx, [rcx + r9]
     sub         r8, r9
-    lea         rax, [r10 + r9]                     ; bytes of the block
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    lea         rax, [rax + r9]                     ; bytes of the block
     cmp         rax, 0x10
     jne         .store
 .full:
@@ -9774,7 +11474,6 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vbroadcasti64x2 zmm10, [rdi + 1984]             ; k_8
     vbroadcasti64x2 zmm11, [rdi + 2000]             ; k_9
     vbroadcasti64x2 zmm12, [rdi + 2016]             ; k_10
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 512
     jb          .whole_rest
 .whole_groups:
@@ -10036,10 +11735,20 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     cmp         rbx, 0x00
     je          .whole_tail_reduce
 .whole_tail_rest:
-    mov         r9, -1
-    bzhi        r9, r9, rbx
-    kmovq       k1, r9                              ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r11]                 ; C, zero-padded
+    cmp         rbx, 0x30
+    jae         .whole_tail_last_longest
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x20
+    jb          .whole_tail_last_under_32
+    vmovdqu64   ymm16, [r11]                        ; whole blocks
+    jmp         .whole_tail_last_done
+.whole_tail_last_under_32:
+    vmovdqu64   xmm16, [r11]                        ; whole blocks
+    jmp         .whole_tail_last_done
+.whole_tail_last_longest:
+    vmovdqu64   ymm16, [r11]                        ; whole blocks
+    vinserti64x2 zmm16, zmm16, [r11 + 32], 0x02     ; and the third
+.whole_tail_last_done:
     vpshufb     zmm16, zmm16, zmm1                  ; C
     vpxorq      zmm0, zmm16, zmm0                   ; C·H^i: A = X + C; X counts once
     vpxorq      zmm16, zmm0, [r10]                  ; C·H^i: T = A + C1
@@ -10063,7 +11772,8 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpxorq      xmm13, xmm13, xmm13                 ; reduce
     cmp         r8, 0x00
     je          .whole_written                      ; reduce
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 256
     jb          .whole_under_4                      ; reduce
     vpshufb     zmm13, zmm31, zmm1                  ; AES: counter block
@@ -10189,8 +11899,22 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
 .whole_under_1:
     cmp         r8, 0x00
     je          .whole_written
-    vpshufb     zmm13, zmm31, zmm1                  ; AES: counter block
-    vpxorq      zmm2, zmm13, zmm2                   ; AES: + k_0
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x30
+    jae         .whole_given_longest                ; AES
+    cmp         r8, 0x20
+    jb          .whole_given_under_32               ; AES
+    vmovdqu64   ymm13, [rdx]                        ; AES: whole blocks
+    jmp         .whole_given_done                   ; AES
+.whole_given_under_32:
+    vmovdqu64   xmm13, [rdx]                        ; AES: whole blocks
+    jmp         .whole_given_done                   ; AES
+.whole_given_longest:
+    vmovdqu64   ymm13, [rdx]                        ; AES: whole blocks
+    vinserti64x2 zmm13, zmm13, [rdx + 32], 0x02     ; AES: and the third
+.whole_given_done:
+    vpshufb     zmm14, zmm31, zmm1                  ; AES: counter block
+    vpxorq      zmm2, zmm14, zmm2                   ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
@@ -10200,14 +11924,26 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 7
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    mov         r9, -1
-    bzhi        r9, r9, r8
-    kmovq       k1, r9                              ; AES: one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rdx]                  ; AES: text, zero-padded
-    vpxorq      zmm3, zmm12, zmm3                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm12, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rcx]{k1}, zmm2                     ; AES: written
-    vmovdqu8    zmm13{k1}{z}, zmm2                  ; AES: zero-padded
+    lea         r9, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]  ; AES
+    sub         r9, r8                              ; AES
+    vpandq      zmm13, zmm2, [r9 + 112]             ; AES: zero-padded
+    cmp         r8, 0x30
+    jae         .whole_written_longest              ; AES
+    cmp         r8, 0x20
+    jb          .whole_written_under_32             ; AES
+    vmovdqu64   [rcx], ymm2                         ; AES: written
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .whole_written_done                 ; AES
+.whole_written_under_32:
+    vmovdqu64   [rcx], xmm2                         ; AES: written
+    jmp         .whole_written_done                 ; AES
+.whole_written_longest:
+    vextracti64x2 xmm3, zmm2, 0x02                  ; AES
+    vmovdqu64   [rcx], ymm2                         ; AES: written
+    vmovdqu64   [rcx + 32], xmm3                    ; AES: written
+.whole_written_done:
     lea         rdx, [rdx + r8]                     ; AES: behind the text
     lea         rcx, [rcx + r8]                     ; AES
     add         r8, 0x0f                            ; AES
@@ -10216,13 +11952,46 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .whole_written:
 .whole_done:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rax, 0x00
     je          .counted
 .begins:
-    mov         r8, -1
-    bzhi        r8, r8, rax
-    kmovq       k1, r8                              ; one bit a byte that is left
-    vmovdqu8    xmm2{k1}{z}, [rdx]                  ; the piece, zero-padded
+    lea         r8, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         r8, rax
+    cmp         rax, 0x08
+    jae         .begun_piece_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rax, 0x04
+    jb          .begun_piece_under_4
+    vmovd       xmm2, [rdx]                         ; the first bytes
+    vmovd       xmm3, [rdx + rax - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [r8 + 20]               ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .begun_piece_done
+.begun_piece_under_4:
+    movzx       r9d, byte [rdx]                     ; byte 0
+    vmovq       xmm2, r9
+    mov         r9d, 0x00                           ; no byte stays
+    mov         r9, rax
+    shr         r9, 0x01
+    movzx       r9d, byte [rdx + r9]                ; byte n >> 1
+    vmovq       xmm3, r9
+    mov         r9d, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
+    movzx       edx, byte [rdx + rax - 1]           ; the last byte
+    vmovq       xmm3, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [r8 + 112]              ; zero-padded
+    jmp         .begun_piece_done
+.begun_piece_longest:
+    vmovq       xmm2, [rdx]                         ; the first bytes
+    vmovq       xmm3, [rdx + rax - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [r8 + 24]               ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+.begun_piece_done:
     vpshufb     xmm3, xmm31, xmm1                   ; counter block
     vmovdqu64   xmm4, [rdi + 1856]                  ; k_0
     vpxorq      xmm3, xmm3, xmm4                    ; + k_0
@@ -10249,10 +12018,32 @@ gcm128_avx512_winograd_clmul1_x32_streams_decrypt_more:
     vmovdqu64   [rsi + 48], xmm3                    ; kept
     vpaddd      zmm31, zmm31, [rel gcm128_avx512_winograd_clmul1_x32_streams_one]  ; the next counters
     vpxorq      xmm3, xmm2, xmm3                    ; the other text
-    mov         rdx, -1
-    bzhi        rdx, rdx, rax
-    kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    [rcx]{k1}, xmm3                     ; written
+    cmp         rax, 0x08
+    jae         .begun_written_longest
+    cmp         rax, 0x04
+    jb          .begun_written_under_4
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vmovd       [rcx], xmm3                         ; the first bytes
+    vpshufb     xmm3, xmm3, [rdx + rax + 12]        ; the last bytes
+    vmovd       [rcx + rax - 4], xmm3               ; the last bytes
+    jmp         .begun_written_done
+.begun_written_under_4:
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrb     byte [rcx], xmm3, 0x00              ; the first bytes
+    mov         rdi, rax
+    shr         rdi, 0x01
+    vpshufb     xmm4, xmm3, [rdx + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm4, 0x00        ; byte n >> 1
+    vpshufb     xmm3, xmm3, [rdx + rax + 15]        ; the last bytes
+    vpextrb     byte [rcx + rax - 1], xmm3, 0x00    ; the last bytes
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .begun_written_done
+.begun_written_longest:
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    vpextrq     [rcx], xmm3, 0x00                   ; the first bytes
+    vpshufb     xmm3, xmm3, [rdx + rax + 8]         ; the last bytes
+    vpextrq     [rcx + rax - 8], xmm3, 0x00         ; the last bytes
+.begun_written_done:
     vpshufb     xmm2, xmm2, xmm1                    ; C
     vpxorq      xmm0, xmm0, xmm2                    ; X + C
 .counted:
@@ -10409,14 +12200,32 @@ gcm128_avx512_winograd_clmul1_x32_streams_verify:
     vpshufd     xmm1, xmm1, 0x4e                    ; lengths: (LO1, LO0)
     vpternlogq  xmm2, xmm0, xmm1, 0x96              ; lengths: + HI
     vpternlogq  xmm3, xmm2, [rdi + 1840], 0x96      ; lengths: minus the key terms
-    vpshufb     xmm2, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; lengths: as in memory
-    vmovdqu64   xmm0, [rsi + 32]                    ; E_K(J_0)
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm1{k1}{z}, [rdx]                  ; the given tag
-    vpternlogq  xmm2, xmm0, xmm1, 0x96
-    vmovdqu8    xmm0{k1}{z}, xmm2                   ; differences
+    vpshufb     xmm0, xmm3, [rel gcm128_avx512_winograd_clmul1_x32_streams_byte_swap]  ; lengths: as in memory
+    vmovdqu64   xmm1, [rsi + 32]                    ; E_K(J_0)
+    vpxorq      xmm0, xmm0, xmm1                    ; the tag
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x32_streams_bytes]
+    sub         rax, rcx
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jae         .given_longest
+    cmp         rcx, 0x08
+    jb          .given_under_8
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm2, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .given_done
+.given_under_8:
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm2, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .given_done
+.given_longest:
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+.given_done:
+    vpxorq      xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; differences
     vpshufd     xmm1, xmm0, 0x4e
     vporq       xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-31, 144 bytes of stack; see each function
-; cpu        aesni avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vaes vpclmulqdq
+; cpu        aesni avx avx512bw avx512dq avx512f avx512vl pclmulqdq vaes vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      297 instructions: clmul 37, load 14, other 137, shuffle 27, store 12, xor 70
 ;
@@ -77,6 +77,12 @@ gcm128_avx512_winograd_clmul1_x48_blocks_8:
 align 16
 gcm128_avx512_winograd_clmul1_x48_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+gcm128_avx512_winograd_clmul1_x48_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
+align 16
+gcm128_avx512_winograd_clmul1_x48_first_1:
+    db 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
 align 16
 gcm128_avx512_winograd_clmul1_x48_first_number:
     db 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
@@ -600,12 +606,13 @@ gcm128_avx512_winograd_clmul1_x48_init:
 
 ; void gcm128_avx512_winograd_clmul1_x48_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in encrypted, x = GHASH continued over out; the counter steps over the blocks
-;   stack 0 bytes; writes xmm0-31, rax rcx r8 r9 r10 r11
+;   stack 8 bytes; writes xmm0-31, rax rcx rbx r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x48_encrypt:function (gcm128_avx512_winograd_clmul1_x48_encrypt.end - gcm128_avx512_winograd_clmul1_x48_encrypt)
 align 32
 gcm128_avx512_winograd_clmul1_x48_encrypt:
     endbr64
+    push        rbx                                 ; callee-saved
     vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x48_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
@@ -623,7 +630,7 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vbroadcasti64x2 zmm8, [rdi + 2720]              ; k_6
     vbroadcasti64x2 zmm9, [rdi + 2736]              ; k_7
     vbroadcasti64x2 zmm10, [rdi + 2752]             ; k_8
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 768
     jb          .rest
@@ -1113,9 +1120,9 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     jae         .group
 .after_group:
 .rest:
-    mov         r10, r8
-    mov         r11, r9
-    cmp         r11, 768
+    mov         r11, r8
+    mov         rbx, r9
+    cmp         rbx, 768
     jb          .fewer
     add         r8, 768
     sub         r9, 768
@@ -1385,8 +1392,76 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
-    vpshufb     zmm11, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm11, zmm2                   ; AES: + k_0
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    sub         rax, r9                             ; AES
+    cmp         r9, 0x31
+    jae         .given_longest                      ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x21
+    jb          .given_under_33                     ; AES
+    vmovdqu64   ymm11, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm12, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm12, xmm12, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm12, 0x02          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_33:
+    cmp         r9, 0x11
+    jb          .given_under_17                     ; AES
+    vmovdqu64   xmm11, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm12, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm12, xmm12, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm11, ymm11, xmm12, 0x01          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_17:
+    cmp         r9, 0x10
+    jb          .given_under_16                     ; AES
+    vmovdqu64   xmm11, [rcx]                        ; AES: whole blocks
+    jmp         .given_done                         ; AES
+.given_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x08
+    jb          .given_under_8                      ; AES
+    vmovq       xmm11, [rcx]                        ; AES: the first bytes
+    vmovq       xmm12, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm12, xmm12, [rax + 24]            ; AES: in their places
+    vporq       xmm11, xmm11, xmm12                 ; AES: zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .given_done                         ; AES
+.given_under_8:
+    cmp         r9, 0x04
+    jb          .given_under_4                      ; AES
+    vmovd       xmm11, [rcx]                        ; AES: the first bytes
+    vmovd       xmm12, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm12, xmm12, [rax + 20]            ; AES: in their places
+    vporq       xmm11, xmm11, xmm12                 ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_under_4:
+    movzx       r10d, byte [rcx]                    ; AES: byte 0
+    vmovq       xmm11, r10                          ; AES
+    mov         r10d, 0x00                          ; AES: no byte stays
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
+    vmovq       xmm12, r10                          ; AES
+    mov         r10d, 0x00                          ; AES: no byte stays
+    vpslldq     xmm12, xmm12, 0x01                  ; AES
+    vporq       xmm11, xmm11, xmm12                 ; AES
+    movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
+    vmovq       xmm12, rcx                          ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpslldq     xmm12, xmm12, 0x02                  ; AES
+    vporq       xmm11, xmm11, xmm12                 ; AES
+    vpandq      xmm11, xmm11, [rax + 112]           ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_longest:
+    vmovdqu64   ymm11, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm11, zmm11, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm12, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm12, xmm12, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm12, 0x03          ; AES: with them
+.given_done:
+    vpshufb     zmm12, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm12, zmm2                   ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
@@ -1397,44 +1472,111 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
     vbroadcasti64x2 zmm3, [rdi + 2768]              ; AES: k_9
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 9
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rcx]                  ; AES: text, zero-padded
-    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [r8]{k1}, zmm2                      ; AES: written
-    vmovdqu8    zmm11{k1}{z}, zmm2                  ; AES: zero-padded
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
+    vpandq      zmm11, zmm3, [rax + 112]            ; AES: zero-padded
+    cmp         r9, 0x31
+    jae         .written_longest                    ; AES
+    cmp         r9, 0x21
+    jb          .written_under_33                   ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x11
+    jb          .written_under_17                   ; AES
+    vmovdqu64   [r8], xmm3                          ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .written_done                       ; AES
+.written_under_17:
+    cmp         r9, 0x10
+    jb          .written_under_16                   ; AES
+    vmovdqu64   [r8], xmm3                          ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_16:
+    cmp         r9, 0x08
+    jb          .written_under_8                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x04
+    jb          .written_under_4                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vmovd       [r8], xmm3                          ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_4:
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
+    mov         rcx, r9
+    shr         rcx, 0x01                           ; AES
+    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_longest:
+    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+.written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
     vmovq       xmm2, r9                            ; AES
     vpaddd      zmm31, zmm31, zmm2                  ; AES: blocks done
 .written:
-    cmp         r11, 768
+    cmp         rbx, 768
     jb          .tail
-    vmovdqu64   zmm2, [r10 + 128]                   ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 128]                   ; C3·H^10: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C3·H^10: C
     vpxorq      zmm3, zmm2, [rdi + 192]             ; C3·H^10: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 1088]            ; C3·H^10: U = A + C2
     vpclmulqdq  zmm12, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
     vpclmulqdq  zmm13, zmm3, zmm3, 0x10             ; C3·H^10: T0·T1
     vpclmulqdq  zmm14, zmm4, zmm4, 0x10             ; C3·H^10: U0·U1
-    vmovdqu64   zmm2, [r10 + 192]                   ; C4·H^9: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 192]                   ; C4·H^9: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C4·H^9: C
     vpxorq      zmm3, zmm2, [rdi + 256]             ; C4·H^9: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 1152]            ; C4·H^9: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^9: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
-    vmovdqu64   zmm5, [r10 + 256]                   ; C5·H^8: C, bytes as in memory
+    vmovdqu64   zmm5, [r11 + 256]                   ; C5·H^8: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C5·H^8: C
     vpxorq      zmm6, zmm5, [rdi + 320]             ; C5·H^8: T = A + C1
     vpxorq      zmm7, zmm5, [rdi + 1216]            ; C5·H^8: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5·H^8: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5·H^8: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5·H^8: U0·U1
-    vmovdqu64   zmm8, [r10 + 320]                   ; C6·H^7: C, bytes as in memory
+    vmovdqu64   zmm8, [r11 + 320]                   ; C6·H^7: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C6·H^7: C
     vpxorq      zmm9, zmm8, [rdi + 384]             ; C6·H^7: T = A + C1
     vpxorq      zmm10, zmm8, [rdi + 1280]           ; C6·H^7: U = A + C2
@@ -1444,14 +1586,14 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vpternlogq  zmm12, zmm2, zmm5, 0x96             ; C6·H^7: S += it
     vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C6·H^7: LO += it
     vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C6·H^7: HI += it
-    vmovdqu64   zmm2, [r10 + 384]                   ; C7·H^6: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 384]                   ; C7·H^6: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C7·H^6: C
     vpxorq      zmm3, zmm2, [rdi + 448]             ; C7·H^6: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 1344]            ; C7·H^6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C7·H^6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C7·H^6: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^6: U0·U1
-    vmovdqu64   zmm5, [r10 + 448]                   ; C8·H^5: C, bytes as in memory
+    vmovdqu64   zmm5, [r11 + 448]                   ; C8·H^5: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C8·H^5: C
     vpxorq      zmm6, zmm5, [rdi + 512]             ; C8·H^5: T = A + C1
     vpxorq      zmm7, zmm5, [rdi + 1408]            ; C8·H^5: U = A + C2
@@ -1461,14 +1603,14 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vpternlogq  zmm12, zmm8, zmm2, 0x96             ; C8·H^5: S += it
     vpternlogq  zmm13, zmm9, zmm3, 0x96             ; C8·H^5: LO += it
     vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C8·H^5: HI += it
-    vmovdqu64   zmm2, [r10 + 512]                   ; C9·H^4: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 512]                   ; C9·H^4: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C9·H^4: C
     vpxorq      zmm3, zmm2, [rdi + 576]             ; C9·H^4: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 1472]            ; C9·H^4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C9·H^4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C9·H^4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C9·H^4: U0·U1
-    vmovdqu64   zmm8, [r10 + 576]                   ; C10·H^3: C, bytes as in memory
+    vmovdqu64   zmm8, [r11 + 576]                   ; C10·H^3: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C10·H^3: C
     vpxorq      zmm9, zmm8, [rdi + 640]             ; C10·H^3: T = A + C1
     vpxorq      zmm10, zmm8, [rdi + 1536]           ; C10·H^3: U = A + C2
@@ -1478,14 +1620,14 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vpternlogq  zmm12, zmm5, zmm2, 0x96             ; C10·H^3: S += it
     vpternlogq  zmm13, zmm6, zmm3, 0x96             ; C10·H^3: LO += it
     vpternlogq  zmm14, zmm7, zmm4, 0x96             ; C10·H^3: HI += it
-    vmovdqu64   zmm2, [r10 + 640]                   ; C11·H^2: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 640]                   ; C11·H^2: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C11·H^2: C
     vpxorq      zmm3, zmm2, [rdi + 704]             ; C11·H^2: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 1600]            ; C11·H^2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C11·H^2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C11·H^2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C11·H^2: U0·U1
-    vmovdqu64   zmm5, [r10 + 704]                   ; C12·H^1: C, bytes as in memory
+    vmovdqu64   zmm5, [r11 + 704]                   ; C12·H^1: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C12·H^1: C
     vpxorq      zmm6, zmm5, [rdi + 768]             ; C12·H^1: T = A + C1
     vpxorq      zmm7, zmm5, [rdi + 1664]            ; C12·H^1: U = A + C2
@@ -1495,14 +1637,14 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vpternlogq  zmm12, zmm8, zmm2, 0x96             ; C12·H^1: S += it
     vpternlogq  zmm13, zmm9, zmm3, 0x96             ; C12·H^1: LO += it
     vpternlogq  zmm14, zmm10, zmm4, 0x96            ; C12·H^1: HI += it
-    vmovdqu64   zmm2, [r10 + 64]                    ; C2·H^11: C, bytes as in memory
+    vmovdqu64   zmm2, [r11 + 64]                    ; C2·H^11: C, bytes as in memory
     vpshufb     zmm2, zmm2, zmm0                    ; C2·H^11: C
     vpxorq      zmm3, zmm2, [rdi + 128]             ; C2·H^11: T = A + C1
     vpxorq      zmm4, zmm2, [rdi + 1024]            ; C2·H^11: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2·H^11: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2·H^11: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^11: U0·U1
-    vmovdqu64   zmm8, [r10]                         ; C1·H^12: C, bytes as in memory
+    vmovdqu64   zmm8, [r11]                         ; C1·H^12: C, bytes as in memory
     vpshufb     zmm8, zmm8, zmm0                    ; C1·H^12: C
     vpxorq      zmm1, zmm8, zmm1                    ; C1·H^12: A = X + C
     vpxorq      zmm8, zmm1, [rdi + 64]              ; C1·H^12: T = A + C1
@@ -1523,24 +1665,25 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm1, xmm2, [rdi + 1856], 0x96      ; reduce: minus the key terms
-    add         r10, 768                            ; reduce
-    sub         r11, 768                            ; reduce
+    add         r11, 768                            ; reduce
+    sub         rbx, 768                            ; reduce
 .tail:
-    cmp         r11, 0x00
+    cmp         rbx, 0x00
     je          .store                              ; reduce
-    lea         rax, [r11 + 15]                     ; reduce
+    lea         rax, [rbx + 15]                     ; reduce
     and         rax, -16                            ; reduce
     lea         rcx, [rdi + 832]                    ; reduce
     sub         rcx, rax                            ; reduce: H^m
     vmovdqu64   xmm2, [rcx + 1792]                  ; reduce: R_m: the key terms of H^m … H^1
-    cmp         r11, 0x40
+    cmp         rbx, 0x40
     jae         .tail_first                         ; reduce
     vpxorq      xmm3, xmm3, xmm3                    ; reduce
     vpxorq      xmm4, xmm4, xmm4                    ; reduce
     vpxorq      xmm8, xmm8, xmm8                    ; reduce
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tail_rest                          ; reduce
 .tail_first:
-    vmovdqu64   zmm3, [r10]                         ; C·H^m: C, bytes as in memory
+    vmovdqu64   zmm3, [r11]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
     vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
     vpxorq      zmm4, zmm1, [rcx]                   ; C·H^m: T = A + C1
@@ -1550,13 +1693,13 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
     vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
     add         rcx, 0x40                           ; the next powers
-    add         r10, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         r11, 0x40
+    add         r11, 0x40                           ; the next blocks
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
     jb          .tail_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .tail_block:
-    vmovdqu64   zmm5, [r10]                         ; C·H^i: C, bytes as in memory
+    vmovdqu64   zmm5, [r11]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C·H^i: C
     vpxorq      zmm6, zmm5, [rcx]                   ; C·H^i: T = A + C1
     vpxorq      zmm7, zmm5, [rcx + 896]             ; C·H^i: U = A + C2
@@ -1567,12 +1710,12 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
     vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
     add         rcx, 0x40                           ; the next powers
-    add         r10, 0x40                           ; the next blocks
-    sub         r11, 0x40
-    cmp         r11, 0x40
+    add         r11, 0x40                           ; the next blocks
+    sub         rbx, 0x40
+    cmp         rbx, 0x40
     jae         .tail_block
 .tail_after_block:
-    cmp         r11, 0x00
+    cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
     vpshufb     zmm5, zmm11, zmm0                   ; C
@@ -1602,18 +1745,20 @@ gcm128_avx512_winograd_clmul1_x48_encrypt:
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; void gcm128_avx512_winograd_clmul1_x48_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len)
 ;   out = in decrypted, x = GHASH continued over in; the counter steps over the blocks
-;   stack 8 bytes; writes xmm0-31, rax rcx rbx r8 r9 r10 r11
+;   stack 16 bytes; writes xmm0-31, rax rcx rbx rbp r8 r9 r10 r11
 ;   secrets may remain in xmm0-31
 global gcm128_avx512_winograd_clmul1_x48_decrypt:function (gcm128_avx512_winograd_clmul1_x48_decrypt.end - gcm128_avx512_winograd_clmul1_x48_decrypt)
 align 32
 gcm128_avx512_winograd_clmul1_x48_decrypt:
     endbr64
     push        rbx                                 ; callee-saved
+    push        rbp                                 ; callee-saved
     vmovdqu64   zmm0, [rel gcm128_avx512_winograd_clmul1_x48_byte_swap]  ; byte_swap
     cmp         r9, 0x00
     je          .done
@@ -1632,7 +1777,7 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     vbroadcasti64x2 zmm9, [rdi + 2736]              ; k_7
     vbroadcasti64x2 zmm10, [rdi + 2752]             ; k_8
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 768
     jb          .rest
 .groups:
@@ -1988,10 +2133,72 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     cmp         rbx, 0x00
     je          .tail_reduce
 .tail_rest:
-    mov         rax, -1
-    bzhi        rax, rax, rbx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm14{k1}{z}, [r11]                 ; C, zero-padded
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rax, rbx
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x31
+    jae         .tail_last_longest
+    cmp         rbx, 0x21
+    jb          .tail_last_under_33
+    vmovdqu64   ymm14, [r11]                        ; whole blocks
+    vmovdqu64   xmm15, [r11 + rbx - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rax + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm14, zmm14, xmm15, 0x02          ; with them
+    jmp         .tail_last_done
+.tail_last_under_33:
+    cmp         rbx, 0x11
+    jb          .tail_last_under_17
+    vmovdqu64   xmm14, [r11]                        ; whole blocks
+    vmovdqu64   xmm15, [r11 + rbx - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rax + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm14, ymm14, xmm15, 0x01          ; with them
+    jmp         .tail_last_done
+.tail_last_under_17:
+    cmp         rbx, 0x10
+    jb          .tail_last_under_16
+    vmovdqu64   xmm14, [r11]                        ; whole blocks
+    jmp         .tail_last_done
+.tail_last_under_16:
+    cmp         rbx, 0x08
+    jb          .tail_last_under_8
+    vmovq       xmm14, [r11]                        ; the first bytes
+    vmovq       xmm15, [r11 + rbx - 8]              ; the last bytes
+    vpshufb     xmm15, xmm15, [rax + 24]            ; in their places
+    vporq       xmm14, xmm14, xmm15                 ; zero-padded
+    jmp         .tail_last_done
+.tail_last_under_8:
+    cmp         rbx, 0x04
+    jb          .tail_last_under_4
+    vmovd       xmm14, [r11]                        ; the first bytes
+    vmovd       xmm15, [r11 + rbx - 4]              ; the last bytes
+    vpshufb     xmm15, xmm15, [rax + 20]            ; in their places
+    vporq       xmm14, xmm14, xmm15                 ; zero-padded
+    jmp         .tail_last_done
+.tail_last_under_4:
+    movzx       ebp, byte [r11]                     ; byte 0
+    vmovq       xmm14, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    mov         rbp, rbx
+    shr         rbp, 0x01
+    movzx       ebp, byte [r11 + rbp]               ; byte n >> 1
+    vmovq       xmm15, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    vpslldq     xmm15, xmm15, 0x01
+    vporq       xmm14, xmm14, xmm15
+    movzx       r11d, byte [r11 + rbx - 1]          ; the last byte
+    vmovq       xmm15, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm15, xmm15, 0x02
+    vporq       xmm14, xmm14, xmm15
+    vpandq      xmm14, xmm14, [rax + 112]           ; zero-padded
+    jmp         .tail_last_done
+.tail_last_longest:
+    vmovdqu64   ymm14, [r11]                        ; whole blocks
+    vinserti64x2 zmm14, zmm14, [r11 + 32], 0x02     ; and the third
+    vmovdqu64   xmm15, [r11 + rbx - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rax + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm14, zmm14, xmm15, 0x03          ; with them
+.tail_last_done:
     vpshufb     zmm14, zmm14, zmm0                  ; C
     vpxorq      zmm1, zmm14, zmm1                   ; C·H^i: A = X + C; X counts once
     vpxorq      zmm14, zmm1, [r10]                  ; C·H^i: T = A + C1
@@ -2015,8 +2222,6 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     vpxorq      xmm11, xmm11, xmm11                 ; reduce
     cmp         r9, 0x00
     je          .written                            ; reduce
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 512
     jb          .under_8                            ; reduce
     vpshufb     zmm11, zmm31, zmm0                  ; AES: counter block
@@ -2145,8 +2350,6 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     add         r8, 512
     sub         r9, 512
 .under_8:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 256
     jb          .under_4
     vpshufb     zmm11, zmm31, zmm0                  ; AES: counter block
@@ -2216,7 +2419,6 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     sub         r9, 256
 .under_4:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x80
     jb          .under_2
     vpshufb     zmm11, zmm31, zmm0                  ; AES: counter block
@@ -2281,8 +2483,76 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         r9, 0x00
     je          .written
-    vpshufb     zmm11, zmm31, zmm0                  ; AES: counter block
-    vpxorq      zmm2, zmm11, zmm2                   ; AES: + k_0
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    sub         rax, r9                             ; AES
+    cmp         r9, 0x31
+    jae         .given_longest                      ; AES
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x21
+    jb          .given_under_33                     ; AES
+    vmovdqu64   ymm11, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm12, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm12, xmm12, [rax + 64]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm12, 0x02          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_33:
+    cmp         r9, 0x11
+    jb          .given_under_17                     ; AES
+    vmovdqu64   xmm11, [rcx]                        ; AES: whole blocks
+    vmovdqu64   xmm12, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm12, xmm12, [rax + 48]            ; AES: those of the last block, zero-padded
+    vinserti64x2 ymm11, ymm11, xmm12, 0x01          ; AES: with them
+    jmp         .given_done                         ; AES
+.given_under_17:
+    cmp         r9, 0x10
+    jb          .given_under_16                     ; AES
+    vmovdqu64   xmm11, [rcx]                        ; AES: whole blocks
+    jmp         .given_done                         ; AES
+.given_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x08
+    jb          .given_under_8                      ; AES
+    vmovq       xmm11, [rcx]                        ; AES: the first bytes
+    vmovq       xmm12, [rcx + r9 - 8]               ; AES: the last bytes
+    vpshufb     xmm12, xmm12, [rax + 24]            ; AES: in their places
+    vporq       xmm11, xmm11, xmm12                 ; AES: zero-padded
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .given_done                         ; AES
+.given_under_8:
+    cmp         r9, 0x04
+    jb          .given_under_4                      ; AES
+    vmovd       xmm11, [rcx]                        ; AES: the first bytes
+    vmovd       xmm12, [rcx + r9 - 4]               ; AES: the last bytes
+    vpshufb     xmm12, xmm12, [rax + 20]            ; AES: in their places
+    vporq       xmm11, xmm11, xmm12                 ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_under_4:
+    movzx       r10d, byte [rcx]                    ; AES: byte 0
+    vmovq       xmm11, r10                          ; AES
+    mov         r10d, 0x00                          ; AES: no byte stays
+    mov         r10, r9
+    shr         r10, 0x01                           ; AES
+    movzx       r10d, byte [rcx + r10]              ; AES: byte n >> 1
+    vmovq       xmm12, r10                          ; AES
+    mov         r10d, 0x00                          ; AES: no byte stays
+    vpslldq     xmm12, xmm12, 0x01                  ; AES
+    vporq       xmm11, xmm11, xmm12                 ; AES
+    movzx       ecx, byte [rcx + r9 - 1]            ; AES: the last byte
+    vmovq       xmm12, rcx                          ; AES
+    mov         ecx, 0x00                           ; AES: no byte stays
+    vpslldq     xmm12, xmm12, 0x02                  ; AES
+    vporq       xmm11, xmm11, xmm12                 ; AES
+    vpandq      xmm11, xmm11, [rax + 112]           ; AES: zero-padded
+    jmp         .given_done                         ; AES
+.given_longest:
+    vmovdqu64   ymm11, [rcx]                        ; AES: whole blocks
+    vinserti64x2 zmm11, zmm11, [rcx + 32], 0x02     ; AES: and the third
+    vmovdqu64   xmm12, [rcx + r9 - 16]              ; AES: the last 16 bytes
+    vpshufb     xmm12, xmm12, [rax + 80]            ; AES: those of the last block, zero-padded
+    vinserti64x2 zmm11, zmm11, xmm12, 0x03          ; AES: with them
+.given_done:
+    vpshufb     zmm12, zmm31, zmm0                  ; AES: counter block
+    vpxorq      zmm2, zmm12, zmm2                   ; AES: + k_0
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 1
     vaesenc     zmm2, zmm2, zmm4                    ; AES: round 2
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 3
@@ -2293,15 +2563,82 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 8
     vbroadcasti64x2 zmm3, [rdi + 2768]              ; AES: k_9
     vaesenc     zmm2, zmm2, zmm3                    ; AES: round 9
-    mov         rax, -1
-    bzhi        rax, rax, r9
-    kmovq       k1, rax                             ; AES: one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rcx]                  ; AES: text, zero-padded
-    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm3, zmm4, zmm3                    ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [r8]{k1}, zmm2                      ; AES: written
-    vmovdqu8    zmm11{k1}{z}, zmm2                  ; AES: zero-padded
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm3, zmm3, zmm11                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
+    vpandq      zmm11, zmm3, [rax + 112]            ; AES: zero-padded
+    cmp         r9, 0x31
+    jae         .written_longest                    ; AES
+    cmp         r9, 0x21
+    jb          .written_under_33                   ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vextracti64x2 xmm3, zmm3, 0x02                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 32]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 144]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_33:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x11
+    jb          .written_under_17                   ; AES
+    vmovdqu64   [r8], xmm3                          ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vextracti64x2 xmm2, zmm3, 0x01                  ; AES
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: what the end differs by
+    vpshufb     xmm2, xmm2, [rax + r9 - 16]         ; AES: at the end
+    vpshufb     xmm3, xmm3, [rax + r9 + 160]        ; AES: in front
+    vpxorq      xmm2, xmm3, xmm2                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .written_done                       ; AES
+.written_under_17:
+    cmp         r9, 0x10
+    jb          .written_under_16                   ; AES
+    vmovdqu64   [r8], xmm3                          ; AES: written
+    jmp         .written_done                       ; AES
+.written_under_16:
+    cmp         r9, 0x08
+    jb          .written_under_8                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vpextrq     [r8], xmm3, 0x00                    ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 8]          ; AES: the last bytes
+    vpextrq     [r8 + r9 - 8], xmm2, 0x00           ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_8:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r9, 0x04
+    jb          .written_under_4                    ; AES
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vmovd       [r8], xmm3                          ; AES: the first bytes
+    vpshufb     xmm2, xmm3, [rax + r9 + 12]         ; AES: the last bytes
+    vmovd       [r8 + r9 - 4], xmm2                 ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_under_4:
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vpextrb     byte [r8], xmm3, 0x00               ; AES: the first bytes
+    mov         rcx, r9
+    shr         rcx, 0x01                           ; AES
+    vpshufb     xmm2, xmm3, [rax + rcx + 16]        ; AES
+    vpextrb     byte [r8 + rcx], xmm2, 0x00         ; AES: byte n >> 1
+    vpshufb     xmm2, xmm3, [rax + r9 + 15]         ; AES: the last bytes
+    vpextrb     byte [r8 + r9 - 1], xmm2, 0x00      ; AES: the last bytes
+    jmp         .written_done                       ; AES
+.written_longest:
+    vextracti64x2 xmm2, zmm3, 0x02                  ; AES
+    vmovdqu64   [r8], ymm3                          ; AES: written
+    vmovdqu64   [r8 + 32], xmm2                     ; AES: written
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]  ; AES
+    vextracti64x2 xmm3, zmm3, 0x03                  ; AES
+    vpxorq      xmm3, xmm3, xmm2                    ; AES: what the end differs by
+    vpshufb     xmm3, xmm3, [rax + r9 - 48]         ; AES: at the end
+    vpshufb     xmm2, xmm2, [rax + r9 + 128]        ; AES: in front
+    vpxorq      xmm2, xmm2, xmm3                    ; AES: the last 16 bytes
+    vmovdqu64   [r8 + r9 - 16], xmm2                ; AES: written
+.written_done:
     add         r9, 0x0f                            ; AES
     shr         r9, 0x04                            ; AES: blocks, the partial one too
     vmovq       xmm2, r9                            ; AES
@@ -2314,14 +2651,15 @@ gcm128_avx512_winograd_clmul1_x48_decrypt:
     vmovdqu64   [rdx], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
+    pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
 .end:
 
 ; int gcm128_avx512_winograd_clmul1_x48_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16])
 ;   out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be
-;   stack 152 bytes, 1 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12
-;   secrets may remain in xmm0-31, 80 bytes of stack
+;   stack 216 bytes, 2 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12
+;   secrets may remain in xmm0-31, 144 bytes of stack
 global gcm128_avx512_winograd_clmul1_x48_seal:function (gcm128_avx512_winograd_clmul1_x48_seal.end - gcm128_avx512_winograd_clmul1_x48_seal)
 align 32
 gcm128_avx512_winograd_clmul1_x48_seal:
@@ -2329,10 +2667,10 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     push        rbx                                 ; callee-saved
     push        rbp                                 ; callee-saved
     push        r12                                 ; callee-saved
-    sub         rsp, 0x80                           ; frame
-    mov         r12, [rsp + 160]                    ; len, from the stack
-    mov         rbp, [rsp + 168]                    ; out, from the stack
-    mov         rax, [rsp + 176]                    ; tag, from the stack
+    sub         rsp, 0xc0                           ; frame
+    mov         r12, [rsp + 224]                    ; len, from the stack
+    mov         rbp, [rsp + 232]                    ; out, from the stack
+    mov         rax, [rsp + 240]                    ; tag, from the stack
     cmp         rdx, 0x00
     je          .refused
     mov         r10, 2305843009213693951            ; bytes of AAD or IV, at most
@@ -2381,10 +2719,41 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     cmp         r10, 0x00
     je          .iv_lengths
 .iv_short:
-    mov         r11, -1
-    bzhi        r11, r11, r10
-    kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         r11, r10
+    cmp         r10, 0x08
+    jae         .iv_few_longest
+    cmp         r10, 0x04
+    jb          .iv_few_under_4
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + r10 - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [r11 + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .iv_few_done
+.iv_few_under_4:
+    movzx       ebx, byte [rsi]                     ; byte 0
+    vmovq       xmm3, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    mov         rbx, r10
+    shr         rbx, 0x01
+    movzx       ebx, byte [rsi + rbx]               ; byte n >> 1
+    vmovq       xmm4, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       esi, byte [rsi + r10 - 1]           ; the last byte
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [r11 + 112]             ; zero-padded
+    jmp         .iv_few_done
+.iv_few_longest:
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + r10 - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [r11 + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+.iv_few_done:
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm2, xmm2, xmm3                    ; (X + C)·H
     vpxorq      xmm3, xmm2, [rdi + 816]             ; (X + C)·H: T = A + C1
@@ -2417,12 +2786,53 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vshufi64x2  zmm0, zmm0, zmm0, 0x00              ; J_0 in every lane
     vpshufb     zmm0, zmm0, zmm1                    ; counter, last word first
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_lane_numbers]  ; lane l is l blocks ahead
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         r8, 0x11
     jae         .more
-    mov         rdx, -1
-    bzhi        rdx, rdx, r8
-    kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm2{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpxorq      xmm2, xmm2, xmm2
+    cmp         r8, 0x00
+    je          .text
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rdx, r8
+    cmp         r8, 0x10
+    jae         .padded_longest
+    cmp         r8, 0x08
+    jb          .padded_under_8
+    vmovq       xmm2, [rcx]                         ; the first bytes
+    vmovq       xmm3, [rcx + r8 - 8]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .padded_done
+.padded_under_8:
+    cmp         r8, 0x04
+    jb          .padded_under_4
+    vmovd       xmm2, [rcx]                         ; the first bytes
+    vmovd       xmm3, [rcx + r8 - 4]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .padded_done
+.padded_under_4:
+    movzx       esi, byte [rcx]                     ; byte 0
+    vmovq       xmm2, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, r8
+    shr         rsi, 0x01
+    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
+    vmovq       xmm3, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
+    movzx       ecx, byte [rcx + r8 - 1]            ; the last byte
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rdx + 112]             ; zero-padded
+    jmp         .padded_done
+.padded_longest:
+    vmovdqu64   xmm2, [rcx]                         ; whole blocks
+.padded_done:
     vpshufb     xmm2, xmm2, xmm1                    ; AAD
     jmp         .text
 .more:
@@ -2434,10 +2844,10 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     sub         rbx, rdx                            ; bytes before it
     lea         rsi, [rcx + rbx]                    ; the last block
     vpxorq      xmm2, xmm2, xmm2
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 768
     jb          .aad_tail
 .aad_groups:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
     vmovdqu64   zmm3, [rcx + 128]                   ; C3·H^10: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm1                    ; C3·H^10: C
@@ -2555,7 +2965,6 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbx, 0x00
     je          .aad_absorbed
     lea         r10, [rbx + 15]
@@ -2568,7 +2977,6 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      xmm4, xmm4, xmm4
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm9, xmm9, xmm9
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
     vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
@@ -2585,7 +2993,6 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     sub         rbx, 0x40
     cmp         rbx, 0x40
     jb          .aad_after_block
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
     vmovdqu64   zmm6, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm6, zmm6, zmm1                    ; C·H^i: C
@@ -2606,10 +3013,19 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     cmp         rbx, 0x00
     je          .aad_reduce
 .aad_rest:
-    mov         r10, -1
-    bzhi        r10, r10, rbx
-    kmovq       k1, r10                             ; one bit a byte that is left
-    vmovdqu8    zmm6{k1}{z}, [rcx]                  ; C, zero-padded
+    cmp         rbx, 0x30
+    jae         .aad_last_longest
+    cmp         rbx, 0x20
+    jb          .aad_last_under_32
+    vmovdqu64   ymm6, [rcx]                         ; whole blocks
+    jmp         .aad_last_done
+.aad_last_under_32:
+    vmovdqu64   xmm6, [rcx]                         ; whole blocks
+    jmp         .aad_last_done
+.aad_last_longest:
+    vmovdqu64   ymm6, [rcx]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [rcx + 32], 0x02       ; and the third
+.aad_last_done:
     vpshufb     zmm6, zmm6, zmm1                    ; C
     vpxorq      zmm2, zmm6, zmm2                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm6, zmm2, [r11]                   ; C·H^i: T = A + C1
@@ -2631,14 +3047,50 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vextracti64x2 xmm4, ymm2, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm2, xmm4, xmm3, 0x96              ; reduce: minus the key terms
 .aad_absorbed:
-    mov         rcx, -1
-    bzhi        rcx, rcx, rdx
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; AAD, zero-padded
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rcx, rdx
+    cmp         rdx, 0x10
+    jae         .aad_padded_longest
+    cmp         rdx, 0x08
+    jb          .aad_padded_under_8
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + rdx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_8:
+    cmp         rdx, 0x04
+    jb          .aad_padded_under_4
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + rdx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_4:
+    movzx       r10d, byte [rsi]                    ; byte 0
+    vmovq       xmm3, r10
+    mov         r10d, 0x00                          ; no byte stays
+    mov         r10, rdx
+    shr         r10, 0x01
+    movzx       r10d, byte [rsi + r10]              ; byte n >> 1
+    vmovq       xmm4, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       edx, byte [rsi + rdx - 1]           ; the last byte
+    vmovq       xmm4, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rcx + 112]             ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_longest:
+    vmovdqu64   xmm3, [rsi]                         ; whole blocks
+.aad_padded_done:
     vpshufb     xmm3, xmm3, xmm1                    ; AAD
     vpxorq      xmm2, xmm2, xmm3                    ; S = X + the last block
 .text:
-    mov         rsi, r12
+    mov         rbx, r12
     vbroadcasti64x2 zmm3, [rdi + 2624]              ; k_0
     vbroadcasti64x2 zmm4, [rdi + 2640]              ; k_1
     vbroadcasti64x2 zmm5, [rdi + 2656]              ; k_2
@@ -2650,25 +3102,22 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2752]             ; k_8
     vpshufb     zmm12, zmm0, zmm1                   ; counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_one]  ; the next counters
-    cmp         rsi, 769
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 769
     jae         .groups
     shl         r12, 0x03                           ; bits
     vmovq       xmm13, r12
     shl         r8, 0x03                            ; bits
     vmovq       xmm14, r8
     vpunpcklqdq xmm13, xmm13, xmm14                 ; bits of both lengths, bytes reversed
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 385
-    jae         .alone_over_6
-    cmp         rsi, 0xc1
-    jae         .alone_over_3
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x41
-    jae         .alone_over_1
-    cmp         rsi, 0x01
-    jae         .alone_over_0
-    lea         rcx, [rsi + 15]
+    cmp         rbx, 0x41
+    jae         .alone_more
+    cmp         rbx, 0x11
+    jae         .alone_from_17
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x01
+    jae         .alone_from_1
+    lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 816]
     sub         rdx, rcx                            ; H^(m+1)
@@ -2699,24 +3148,142 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      xmm0, xmm2, [rdx + 880]             ; S: U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; S: U0·U1
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm21, xmm4, xmm0                   ; S: HI += it
+    vpxorq      xmm23, xmm4, xmm0                   ; S: HI += it
     vbroadcasti64x2 zmm0, [rdi + 2784]              ; AES: k_10
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
-.alone_over_0:
-    lea         rcx, [rsi + 15]
+.alone_from_1:
+    cmp         rbx, 0x10
+    jae         .alone_from_16
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rcx, rbx
+    cmp         rbx, 0x08
+    jae         .alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x04
+    jb          .alone_in_1_under_4
+    vmovd       xmm14, [r9]                         ; the first bytes
+    vmovd       xmm15, [r9 + rbx - 4]               ; the last bytes
+    vpshufb     xmm15, xmm15, [rcx + 20]            ; in their places
+    vporq       xmm15, xmm14, xmm15                 ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_in_1_done
+.alone_in_1_under_4:
+    movzx       edx, byte [r9]                      ; byte 0
+    vmovq       xmm14, rdx
+    mov         edx, 0x00                           ; no byte stays
+    mov         rdx, rbx
+    shr         rdx, 0x01
+    movzx       edx, byte [r9 + rdx]                ; byte n >> 1
+    vmovq       xmm15, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm15, xmm15, 0x01
+    vporq       xmm14, xmm14, xmm15
+    movzx       edx, byte [r9 + rbx - 1]            ; the last byte
+    vmovq       xmm15, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm15, xmm15, 0x02
+    vporq       xmm14, xmm14, xmm15
+    vpandq      xmm15, xmm14, [rcx + 112]           ; zero-padded
+    jmp         .alone_in_1_done
+.alone_in_1_longest:
+    vmovq       xmm14, [r9]                         ; the first bytes
+    vmovq       xmm15, [r9 + rbx - 8]               ; the last bytes
+    vpshufb     xmm15, xmm15, [rcx + 24]            ; in their places
+    vporq       xmm15, xmm14, xmm15                 ; zero-padded
+.alone_in_1_done:
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 816]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [rsi + 1776]          ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpxorq      xmm4, xmm16, xmm12                  ; S: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpxorq      xmm5, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm6, [rdi + 2768]              ; AES: k_9
+    vpxorq      xmm7, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 9
+    vbroadcasti64x2 zmm6, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm2, [rsi + 880]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm1                    ; C
+    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 896]             ; C1: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm12, zmm4, zmm2                   ; C1: S += it
+    vpxorq      zmm5, zmm5, zmm3                    ; C1: LO += it
+    vpxorq      zmm23, zmm0, zmm6                   ; C1: HI += it
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x08
+    jae         .alone_out_1_longest
+    cmp         rbx, 0x04
+    jb          .alone_out_1_under_4
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vmovd       [rbp], xmm8                         ; the first bytes
+    vpshufb     xmm0, xmm8, [rcx + rbx + 12]        ; the last bytes
+    vmovd       [rbp + rbx - 4], xmm0               ; the last bytes
+    jmp         .alone_out_1_done
+.alone_out_1_under_4:
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrb     byte [rbp], xmm8, 0x00              ; the first bytes
+    mov         rdx, rbx
+    shr         rdx, 0x01
+    vpshufb     xmm0, xmm8, [rcx + rdx + 16]
+    vpextrb     byte [rbp + rdx], xmm0, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm8, [rcx + rbx + 15]        ; the last bytes
+    vpextrb     byte [rbp + rbx - 1], xmm0, 0x00    ; the last bytes
+    jmp         .alone_out_1_done
+.alone_out_1_longest:
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrq     [rbp], xmm8, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm8, [rcx + rbx + 8]         ; the last bytes
+    vpextrq     [rbp + rbx - 8], xmm0, 0x00         ; the last bytes
+.alone_out_1_done:
+    jmp         .alone_reduce
+.alone_from_16:
+    vmovdqu64   xmm15, [r9]                         ; whole blocks
+    lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 816]
     sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9]                  ; text, zero-padded
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [rdx + 1776]          ; the key terms of all powers that are met
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  xmm16, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
@@ -2756,42 +3323,373 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp]{k1}, zmm0                     ; AES: written
-    vpxorq      xmm2, xmm7, xmm2                    ; S: HI += it
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
-    vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm3{k2}{z}, [rdx]                  ; powers of the blocks that there are
-    vmovdqu8    zmm6{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm0, zmm3                    ; C1: T = A + C1
-    vpxorq      zmm6, zmm0, zmm6                    ; C1: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm8, [rel gcm128_avx512_winograd_clmul1_x48_first_1]  ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm1                    ; C
+    vpxorq      zmm3, zmm2, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rdx + 896]             ; C1: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpxorq      zmm12, zmm4, zmm0                   ; C1: S += it
+    vpxorq      zmm12, zmm4, zmm2                   ; C1: S += it
     vpxorq      zmm5, zmm5, zmm3                    ; C1: LO += it
-    vpxorq      zmm21, zmm2, zmm6                   ; C1: HI += it
+    vpxorq      zmm23, zmm0, zmm6                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm8                         ; written
     jmp         .alone_reduce
-.alone_over_1:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x81
-    jae         .alone_over_2
-    lea         rcx, [rsi + 15]
+.alone_from_17:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x31
+    jae         .alone_from_49
+    cmp         rbx, 0x21
+    jae         .alone_from_33
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rcx, rbx
+    vmovdqu64   xmm14, [r9]                         ; whole blocks
+    vmovdqu64   xmm15, [r9 + rbx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rcx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm15, ymm14, xmm15, 0x01          ; with them
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 816]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [rsi + 1776]          ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpxorq      xmm4, xmm16, xmm12                  ; S: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpxorq      xmm5, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm6, [rdi + 2768]              ; AES: k_9
+    vpxorq      xmm7, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 9
+    vbroadcasti64x2 zmm6, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm2, [rsi + 880]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm1                    ; C
+    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 896]             ; C1: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm12, zmm4, zmm2                   ; C1: S += it
+    vpxorq      zmm5, zmm5, zmm3                    ; C1: LO += it
+    vpxorq      zmm23, zmm0, zmm6                   ; C1: HI += it
+    vmovdqu64   [rbp], xmm8                         ; written
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm0, zmm8, 0x01
+    vpxorq      xmm0, xmm0, xmm8                    ; what the end differs by
+    vpshufb     xmm0, xmm0, [rcx + rbx - 16]        ; at the end
+    vpshufb     xmm2, xmm8, [rcx + rbx + 160]       ; in front
+    vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rbp + rbx - 16], xmm0              ; written
+    jmp         .alone_reduce
+.alone_from_33:
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rcx, rbx
+    vmovdqu64   ymm14, [r9]                         ; whole blocks
+    vmovdqu64   xmm15, [r9 + rbx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rcx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm15, zmm14, xmm15, 0x02          ; with them
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 816]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [rsi + 1776]          ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpxorq      xmm4, xmm16, xmm12                  ; S: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpxorq      xmm5, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm6, [rdi + 2768]              ; AES: k_9
+    vpxorq      xmm7, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 9
+    vbroadcasti64x2 zmm6, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm2, [rsi + 880]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm1                    ; C
+    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 896]             ; C1: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm12, zmm4, zmm2                   ; C1: S += it
+    vpxorq      zmm5, zmm5, zmm3                    ; C1: LO += it
+    vpxorq      zmm23, zmm0, zmm6                   ; C1: HI += it
+    vmovdqu64   [rbp], ymm8                         ; written
+    vextracti64x2 xmm0, zmm8, 0x01
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm8, 0x02
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rbx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rcx + rbx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + rbx - 16], xmm0              ; written
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_reduce
+.alone_from_49:
+    cmp         rbx, 0x40
+    jae         .alone_from_64
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rcx, rbx
+    vmovdqu64   ymm14, [r9]                         ; whole blocks
+    vinserti64x2 zmm14, zmm14, [r9 + 32], 0x02      ; and the third
+    vmovdqu64   xmm15, [r9 + rbx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rcx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm15, zmm14, xmm15, 0x03          ; with them
+    lea         rdx, [rbx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 816]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm14, [rsi + 1776]                 ; the key terms of all powers that are met
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; S: A0·A1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpxorq      xmm4, xmm16, xmm12                  ; S: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpxorq      xmm5, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm6, [rdi + 2768]              ; AES: k_9
+    vpxorq      xmm7, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 9
+    vbroadcasti64x2 zmm6, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenclast zmm3, zmm3, zmm6                    ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm2, [rsi + 880]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
+    vaesenclast zmm8, zmm0, zmm3                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm7, xmm2                    ; S: HI += it
+    vpandq      zmm2, zmm8, [rcx + 112]             ; AES: C, zero-padded
+    vpshufb     zmm2, zmm2, zmm1                    ; C
+    vpxorq      zmm3, zmm2, [rsi]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm2, [rsi + 896]             ; C1: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
+    vpxorq      zmm12, zmm4, zmm2                   ; C1: S += it
+    vpxorq      zmm5, zmm5, zmm3                    ; C1: LO += it
+    vpxorq      zmm23, zmm0, zmm6                   ; C1: HI += it
+    vextracti64x2 xmm0, zmm8, 0x02
+    vmovdqu64   [rbp], ymm8                         ; written
+    vmovdqu64   [rbp + 32], xmm0                    ; written
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm8, 0x03
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rcx + rbx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rcx + rbx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rbp + rbx - 16], xmm0              ; written
+    jmp         .alone_reduce
+.alone_from_64:
+    vmovdqu64   zmm15, [r9]                         ; whole blocks
+    lea         rcx, [rbx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 816]
     sub         rdx, rcx                            ; H^(m+1)
     vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
+    vpclmulqdq  xmm16, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
+    vpclmulqdq  xmm3, xmm2, xmm2, 0x10              ; S: A0·A1
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
+    vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
+    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
+    vpxorq      xmm3, xmm16, xmm3                   ; S: S += it
+    vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpxorq      xmm5, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
+    vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm2, [rdx - 16]              ; S: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; S: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
+    vpxorq      xmm5, xmm5, xmm6                    ; S: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm6, [rdi + 2768]              ; AES: k_9
+    vpxorq      xmm7, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm6                    ; AES: round 9
+    vpclmulqdq  xmm6, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm4, zmm4, zmm7                    ; AES: E_K(J_0)
+    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vpxorq      zmm4, zmm4, zmm15                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm0, zmm4                    ; AES: last round: the other text
+    vpxorq      xmm0, xmm6, xmm2                    ; S: HI += it
+    vpshufb     zmm2, zmm4, zmm1                    ; C
+    vpxorq      zmm6, zmm2, [rdx]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm2, [rdx + 896]             ; C1: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
+    vpxorq      zmm12, zmm3, zmm2                   ; C1: S += it
+    vpxorq      zmm5, zmm5, zmm6                    ; C1: LO += it
+    vpxorq      zmm23, zmm0, zmm7                   ; C1: HI += it
+    vmovdqu64   [rbp], zmm4                         ; written
+    jmp         .alone_reduce
+.alone_more:
+    mov         rcx, rbx
+    sub         rcx, 0x01
+    and         rcx, 0x3f
+    add         rcx, 0x01                           ; bytes of the last register
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rdx, rcx
+    mov         rsi, rbx
+    sub         rsi, rcx                            ; bytes before the last register
+    lea         r8, [r9 + rsi]                      ; the last register
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x40
+    jae         .alone_in_longest
+    cmp         rcx, 0x31
+    jb          .alone_in_under_49
+    vmovdqu64   ymm14, [r8]                         ; whole blocks
+    vinserti64x2 zmm14, zmm14, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm15, zmm14, xmm15, 0x03          ; with them
+    jmp         .alone_in_done
+.alone_in_under_49:
+    cmp         rcx, 0x21
+    jb          .alone_in_under_33
+    vmovdqu64   ymm14, [r8]                         ; whole blocks
+    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm15, zmm14, xmm15, 0x02          ; with them
+    jmp         .alone_in_done
+.alone_in_under_33:
+    cmp         rcx, 0x11
+    jb          .alone_in_under_17
+    vmovdqu64   xmm14, [r8]                         ; whole blocks
+    vmovdqu64   xmm15, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm15, ymm14, xmm15, 0x01          ; with them
+    jmp         .alone_in_done
+.alone_in_under_17:
+    vmovdqu64   xmm14, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm14, [rdx + 32]            ; those of the last block, zero-padded
+    jmp         .alone_in_done
+.alone_in_longest:
+    vmovdqu64   zmm15, [r8]                         ; whole blocks
+.alone_in_done:
+    lea         r8, [rbx + 15]
+    and         r8, -16
+    lea         r10, [rdi + 816]
+    sub         r10, r8                             ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    lea         r8, [rcx + 15]
+    and         r8, -16                             ; in whole blocks
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpandq      xmm14, xmm14, [r11 + r8 + 48]       ; if a lane is free
+    vpxorq      xmm14, xmm14, [r10 + 1776]          ; the key terms of all powers that are met
+    cmp         rbx, 449
+    jae         .alone_over_7
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 257
+    jae         .alone_over_4
+    cmp         rbx, 0xc1
+    jae         .alone_over_3
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 0x81
+    jae         .alone_over_2
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm17, xmm13, xmm13, 0x10           ; lengths: A0·A1
@@ -2816,7 +3714,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      xmm6, xmm2, [rdx - 16]              ; S: T = A + C1
+    vpxorq      xmm6, xmm2, [r10 - 16]              ; S: T = A + C1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
@@ -2838,7 +3736,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
     vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
     vaesenclast zmm3, zmm3, zmm7                    ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm7, zmm3, [r9]                    ; AES: k_Nr + text
@@ -2846,44 +3744,26 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vmovdqu64   [rbp], zmm4                         ; AES: written
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vpxorq      xmm21, xmm6, xmm2                   ; S: HI += it
-    vmovdqu8    [rbp + 64]{k1}, zmm0                ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm3                   ; AES: last round: the other text
+    vpxorq      xmm23, xmm6, xmm2                   ; S: HI += it
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C2: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C2: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    jmp         .alone_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_2:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 128]            ; text, zero-padded
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpclmulqdq  xmm18, xmm13, xmm13, 0x10           ; lengths: A0·A1
@@ -2915,7 +3795,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      xmm7, xmm2, [rdx - 16]              ; S: T = A + C1
+    vpxorq      xmm7, xmm2, [r10 - 16]              ; S: T = A + C1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
@@ -2942,7 +3822,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 9
     vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
     vaesenclast zmm3, zmm3, zmm7                    ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm7, zmm3, [r9]                    ; AES: k_Nr + text
@@ -2953,21 +3833,18 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
     vmovdqu64   [rbp + 64], zmm5                    ; AES: written
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm22, zmm0, zmm3                   ; AES: last round: the other text
     vpxorq      xmm9, xmm6, xmm2                    ; S: HI += it
-    vmovdqu8    [rbp + 128]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm5, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1024]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C3: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C3: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1024]            ; C3: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
@@ -2975,36 +3852,17 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm8, zmm3, zmm6, 0x96              ; C3: LO += it
     vpternlogq  zmm9, zmm5, zmm7, 0x96              ; C3: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm17, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm8, zmm2                    ; C1: LO += it
-    vpxorq      zmm21, zmm9, zmm3                   ; C1: HI += it
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .alone_reduce
+    vpxorq      zmm23, zmm9, zmm3                   ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_written
 .alone_over_3:
-    cmp         rsi, 321
-    jae         .alone_over_5
-    cmp         rsi, 257
-    jae         .alone_over_4
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 192]            ; text, zero-padded
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -3042,7 +3900,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
     vaesenc     zmm6, zmm16, zmm7                   ; AES: round 4
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
-    vpxorq      xmm7, xmm2, [rdx - 16]              ; S: T = A + C1
+    vpxorq      xmm7, xmm2, [r10 - 16]              ; S: T = A + C1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
@@ -3075,7 +3933,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 9
     vbroadcasti64x2 zmm9, [rdi + 2784]              ; AES: k_10
     vaesenclast zmm3, zmm3, zmm9                    ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm9, zmm3, [r9]                    ; AES: k_Nr + text
@@ -3089,60 +3947,46 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenclast zmm6, zmm6, zmm9                    ; AES: last round: the other text
     vmovdqu64   [rbp + 128], zmm6                   ; AES: written
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vpxorq      xmm21, xmm8, xmm2                   ; S: HI += it
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 192]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpxorq      xmm23, xmm8, xmm2                   ; S: HI += it
+    vaesenclast zmm22, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm7, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm8, zmm6, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm9, zmm6, [rdx + 1024]            ; C3: U = A + C2
+    vpxorq      zmm8, zmm6, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm9, zmm6, [r10 + 1024]            ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm6, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm21, zmm7, zmm9, 0x96             ; C3: HI += it
+    vpternlogq  zmm23, zmm7, zmm9, 0x96             ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C4: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C4: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .alone_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_4:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 256]            ; text, zero-padded
+    cmp         rbx, 385
+    jae         .alone_over_6
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 321
+    jae         .alone_over_5
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -3186,7 +4030,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
     vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
     vaesenc     zmm12, zmm17, zmm7                  ; AES: round 4
-    vpxorq      xmm17, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm17, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
@@ -3225,7 +4069,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 9
     vbroadcasti64x2 zmm9, [rdi + 2784]              ; AES: k_10
     vaesenclast zmm3, zmm3, zmm9                    ; AES: E_K(J_0)
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm9, zmm3, [r9]                    ; AES: k_Nr + text
@@ -3243,18 +4087,17 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 192], zmm7                   ; AES: written
     vpxorq      xmm10, xmm8, xmm2                   ; S: HI += it
     vpxorq      zmm2, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 256]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm5, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm8, zmm6, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm9, zmm6, [rdx + 1024]            ; C3: U = A + C2
+    vpxorq      zmm8, zmm6, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm9, zmm6, [r10 + 1024]            ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
@@ -3262,16 +4105,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm16, zmm3, zmm8, 0x96             ; C3: LO += it
     vpternlogq  zmm10, zmm5, zmm9, 0x96             ; C3: HI += it
     vpshufb     zmm2, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 256]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1152]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C5: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C5: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1152]            ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
@@ -3279,31 +4120,16 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C5: LO += it
     vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm21, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm16, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm10, zmm3                  ; C1: HI += it
-    jmp         .alone_reduce
+    vpxorq      zmm23, zmm10, zmm3                  ; C1: HI += it
+    jmp         .alone_written
 .alone_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 320]            ; text, zero-padded
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -3354,7 +4180,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm6, zmm16, zmm7                   ; AES: round 4
     vaesenc     zmm16, zmm17, zmm7                  ; AES: round 4
     vaesenc     zmm17, zmm19, zmm7                  ; AES: round 4
-    vpxorq      xmm19, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm19, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
@@ -3399,7 +4225,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
@@ -3417,84 +4243,57 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm11, zmm3, [r9 + 256]             ; AES: k_Nr + text
     vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
     vmovdqu64   [rbp + 256], zmm9                   ; AES: written
-    vpxorq      xmm21, xmm10, xmm2                  ; S: HI += it
+    vpxorq      xmm23, xmm10, xmm2                  ; S: HI += it
     vpxorq      zmm2, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 320]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm8, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm10, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm11, zmm6, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm10, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm11, zmm6, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm6, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm3, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm21, zmm8, zmm11, 0x96            ; C3: HI += it
+    vpternlogq  zmm23, zmm8, zmm11, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm7, zmm9, zmm1                    ; C
-    vpxorq      zmm8, zmm7, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1152]            ; C5: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1152]            ; C5: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
     vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm21, zmm6, zmm9, 0x96             ; C5: HI += it
+    vpternlogq  zmm23, zmm6, zmm9, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 320]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1216]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C6: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C6: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    jmp         .alone_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_6:
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 577
-    jae         .alone_over_9
-    cmp         rsi, 513
-    jae         .alone_over_8
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 449
-    jae         .alone_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 384]            ; text, zero-padded
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -3551,7 +4350,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
     vaesenc     zmm12, zmm16, zmm7                  ; AES: round 4
     vaesenc     zmm16, zmm18, zmm7                  ; AES: round 4
-    vpxorq      xmm18, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm18, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
@@ -3602,7 +4401,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
@@ -3625,18 +4424,17 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      xmm13, xmm10, xmm2                  ; S: HI += it
     vmovdqu64   [rbp + 320], zmm9                   ; AES: written
     vpxorq      zmm2, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 384]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm5, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm10, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm11, zmm6, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm10, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm11, zmm6, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
@@ -3644,14 +4442,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm16, zmm3, zmm10, 0x96            ; C3: LO += it
     vpternlogq  zmm13, zmm5, zmm11, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vpshufb     zmm6, zmm8, zmm1                    ; C
-    vpxorq      zmm7, zmm6, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm8, zmm6, [rdx + 1152]            ; C5: U = A + C2
+    vpxorq      zmm7, zmm6, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm8, zmm6, [r10 + 1152]            ; C5: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
@@ -3659,16 +4457,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm16, zmm3, zmm7, 0x96             ; C5: LO += it
     vpternlogq  zmm13, zmm5, zmm8, 0x96             ; C5: HI += it
     vpshufb     zmm2, zmm9, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 384]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1280]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C7: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C7: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: U0·U1
@@ -3676,31 +4472,24 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm16, zmm3, zmm6, 0x96             ; C7: LO += it
     vpternlogq  zmm13, zmm5, zmm7, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm23, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm16, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm13, zmm3                  ; C1: HI += it
-    jmp         .alone_reduce
+    vpxorq      zmm23, zmm13, zmm3                  ; C1: HI += it
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_written
 .alone_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 448]            ; text, zero-padded
+    cmp         rbx, 641
+    jae         .alone_over_10
+    cmp         rbx, 577
+    jae         .alone_over_9
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 513
+    jae         .alone_over_8
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -3764,7 +4553,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm16, zmm17, zmm7                  ; AES: round 4
     vaesenc     zmm17, zmm19, zmm7                  ; AES: round 4
     vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
-    vpxorq      xmm20, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm20, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
@@ -3820,7 +4609,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
@@ -3843,91 +4632,74 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 320], zmm11                  ; AES: written
     vpxorq      zmm13, zmm3, [r9 + 384]             ; AES: k_Nr + text
     vaesenclast zmm13, zmm16, zmm13                 ; AES: last round: the other text
-    vpxorq      xmm21, xmm10, xmm2                  ; S: HI += it
+    vpxorq      xmm23, xmm10, xmm2                  ; S: HI += it
     vmovdqu64   [rbp + 384], zmm13                  ; AES: written
     vpxorq      zmm2, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 448]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm2                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm8, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm10, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm15, zmm6, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm10, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm15, zmm6, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm6, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm3, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm21, zmm8, zmm15, 0x96            ; C3: HI += it
+    vpternlogq  zmm23, zmm8, zmm15, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm7, zmm9, zmm1                    ; C
-    vpxorq      zmm8, zmm7, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1152]            ; C5: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1152]            ; C5: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
     vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm21, zmm6, zmm9, 0x96             ; C5: HI += it
+    vpternlogq  zmm23, zmm6, zmm9, 0x96             ; C5: HI += it
     vpshufb     zmm2, zmm11, zmm1                   ; C
-    vpxorq      zmm3, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
     vpshufb     zmm7, zmm13, zmm1                   ; C
-    vpxorq      zmm8, zmm7, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1280]            ; C7: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: U0·U1
     vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C7: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C7: LO += it
-    vpternlogq  zmm21, zmm6, zmm9, 0x96             ; C7: HI += it
+    vpternlogq  zmm23, zmm6, zmm9, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 448]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1344]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C8: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C8: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    jmp         .alone_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_written
 .alone_over_8:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 512                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 512]            ; text, zero-padded
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -3997,7 +4769,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm12, zmm16, zmm7                  ; AES: round 4
     vaesenc     zmm16, zmm18, zmm7                  ; AES: round 4
     vaesenc     zmm18, zmm19, zmm7                  ; AES: round 4
-    vpxorq      xmm19, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm19, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
@@ -4059,7 +4831,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
@@ -4088,18 +4860,17 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenclast zmm2, zmm13, zmm12                  ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm2                   ; AES: written
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 512]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 960]            ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 960]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm12, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm13, zmm6, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm12, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm13, zmm6, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
@@ -4107,14 +4878,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm17, zmm5, zmm12, 0x96            ; C3: LO += it
     vpternlogq  zmm16, zmm10, zmm13, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm7, zmm8, zmm1                    ; C
-    vpxorq      zmm8, zmm7, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm7, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm7, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
@@ -4122,14 +4893,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm17, zmm5, zmm8, 0x96             ; C5: LO += it
     vpternlogq  zmm16, zmm6, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm9, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
     vpshufb     zmm7, zmm11, zmm1                   ; C
-    vpxorq      zmm8, zmm7, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1280]            ; C7: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: U0·U1
@@ -4137,16 +4908,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm17, zmm5, zmm8, 0x96             ; C7: LO += it
     vpternlogq  zmm16, zmm6, zmm9, 0x96             ; C7: HI += it
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 512]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1408]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C9: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C9: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1408]            ; C9: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9: U0·U1
@@ -4154,36 +4923,16 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm17, zmm3, zmm6, 0x96             ; C9: LO += it
     vpternlogq  zmm16, zmm5, zmm7, 0x96             ; C9: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm25, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm17, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm16, zmm3                  ; C1: HI += it
-    jmp         .alone_reduce
+    vpxorq      zmm23, zmm16, zmm3                  ; C1: HI += it
+    jmp         .alone_written
 .alone_over_9:
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 705
-    jae         .alone_over_11
-    cmp         rsi, 641
-    jae         .alone_over_10
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 576                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 576]            ; text, zero-padded
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -4259,7 +5008,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm16, zmm17, zmm7                  ; AES: round 4
     vaesenc     zmm17, zmm19, zmm7                  ; AES: round 4
     vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
-    vpxorq      xmm20, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm20, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
@@ -4327,7 +5076,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
@@ -4355,107 +5104,91 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenclast zmm16, zmm17, zmm16                 ; AES: last round: the other text
     vmovdqu64   [rbp + 448], zmm16                  ; AES: written
     vpxorq      zmm17, zmm3, [r9 + 512]             ; AES: k_Nr + text
-    vpxorq      xmm21, xmm10, xmm2                  ; S: HI += it
+    vpxorq      xmm23, xmm10, xmm2                  ; S: HI += it
     vaesenclast zmm2, zmm18, zmm17                  ; AES: last round: the other text
     vmovdqu64   [rbp + 512], zmm2                   ; AES: written
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 576]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm8, zmm1                    ; C
-    vpxorq      zmm8, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 960]            ; C2: U = A + C2
+    vpxorq      zmm8, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 960]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm15, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm17, zmm6, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm15, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm17, zmm6, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm8, zmm15, 0x96             ; C3: LO += it
-    vpternlogq  zmm21, zmm10, zmm17, 0x96           ; C3: HI += it
+    vpternlogq  zmm23, zmm10, zmm17, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpxorq      zmm6, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm6, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
     vpshufb     zmm8, zmm9, zmm1                    ; C
-    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
     vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm21, zmm7, zmm10, 0x96            ; C5: HI += it
+    vpternlogq  zmm23, zmm7, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm11, zmm1                   ; C
-    vpxorq      zmm6, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm6, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
     vpshufb     zmm8, zmm13, zmm1                   ; C
-    vpxorq      zmm9, zmm8, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1280]           ; C7: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1280]           ; C7: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
     vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C7: S += it
     vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C7: LO += it
-    vpternlogq  zmm21, zmm7, zmm10, 0x96            ; C7: HI += it
+    vpternlogq  zmm23, zmm7, zmm10, 0x96            ; C7: HI += it
     vpshufb     zmm3, zmm16, zmm1                   ; C
-    vpxorq      zmm6, zmm3, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm6, zmm3, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8: U0·U1
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm8, zmm2, [rdx + 512]             ; C9: T = A + C1
-    vpxorq      zmm9, zmm2, [rdx + 1408]            ; C9: U = A + C2
+    vpxorq      zmm8, zmm2, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm9, zmm2, [r10 + 1408]            ; C9: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: U0·U1
     vpternlogq  zmm12, zmm3, zmm2, 0x96             ; C9: S += it
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C9: LO += it
-    vpternlogq  zmm21, zmm7, zmm9, 0x96             ; C9: HI += it
+    vpternlogq  zmm23, zmm7, zmm9, 0x96             ; C9: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 576]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1472]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C10: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C10: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 576]             ; C10: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1472]            ; C10: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C10: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C10: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C10: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    jmp         .alone_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_10:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 640                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 640]            ; text, zero-padded
+    cmp         rbx, 705
+    jae         .alone_over_11
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -4538,7 +5271,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm16, zmm18, zmm7                  ; AES: round 4
     vaesenc     zmm18, zmm19, zmm7                  ; AES: round 4
     vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
-    vpxorq      xmm20, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm20, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
@@ -4611,7 +5344,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
@@ -4646,18 +5379,17 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenclast zmm2, zmm17, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 576], zmm2                   ; AES: written
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 640]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm5, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 960]            ; C2: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 960]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm15, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm16, zmm6, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm15, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm16, zmm6, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3: U0·U1
@@ -4665,14 +5397,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm20, zmm5, zmm15, 0x96            ; C3: LO += it
     vpternlogq  zmm18, zmm10, zmm16, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm7, zmm8, zmm1                    ; C
-    vpxorq      zmm8, zmm7, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm7, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm7, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
@@ -4680,14 +5412,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm20, zmm5, zmm8, 0x96             ; C5: LO += it
     vpternlogq  zmm18, zmm6, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm9, zmm1                    ; C
-    vpxorq      zmm5, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
     vpshufb     zmm7, zmm11, zmm1                   ; C
-    vpxorq      zmm8, zmm7, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1280]            ; C7: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: U0·U1
@@ -4695,14 +5427,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm20, zmm5, zmm8, 0x96             ; C7: LO += it
     vpternlogq  zmm18, zmm6, zmm9, 0x96             ; C7: HI += it
     vpshufb     zmm3, zmm12, zmm1                   ; C
-    vpxorq      zmm5, zmm3, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm6, zmm3, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm5, zmm3, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm6, zmm3, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: U0·U1
     vpshufb     zmm7, zmm13, zmm1                   ; C
-    vpxorq      zmm8, zmm7, [rdx + 512]             ; C9: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1408]            ; C9: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1408]            ; C9: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: U0·U1
@@ -4710,16 +5442,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm20, zmm5, zmm8, 0x96             ; C9: LO += it
     vpternlogq  zmm18, zmm6, zmm9, 0x96             ; C9: HI += it
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 576]             ; C10: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1472]            ; C10: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 576]             ; C10: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1472]            ; C10: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C10: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C10: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C10: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1536]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C11: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C11: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 640]             ; C11: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1536]            ; C11: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C11: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C11: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C11: U0·U1
@@ -4727,31 +5457,16 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm20, zmm3, zmm6, 0x96             ; C11: LO += it
     vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C11: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm27, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm20, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm18, zmm3                  ; C1: HI += it
-    jmp         .alone_reduce
+    vpxorq      zmm23, zmm18, zmm3                  ; C1: HI += it
+    jmp         .alone_written
 .alone_over_11:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1776]                 ; the key terms of all powers that are met
-    sub         rsi, 704                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm15{k1}{z}, [r9 + 704]            ; text, zero-padded
     vpshufb     zmm16, zmm0, zmm1                   ; AES: counter block
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
@@ -4840,7 +5555,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm17, zmm19, zmm7                  ; AES: round 4
     vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
     vaesenc     zmm20, zmm21, zmm7                  ; AES: round 4
-    vpxorq      xmm21, xmm2, [rdx - 16]             ; S: T = A + C1
+    vpxorq      xmm21, xmm2, [r10 - 16]             ; S: T = A + C1
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
     vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
@@ -4919,7 +5634,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpxorq      xmm2, xmm2, [rdx + 880]             ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r10 + 880]             ; S: U = A + C2
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
     vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
@@ -4951,113 +5666,166 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 512], zmm17                  ; AES: written
     vpxorq      zmm18, zmm3, [r9 + 576]             ; AES: k_Nr + text
     vaesenclast zmm18, zmm19, zmm18                 ; AES: last round: the other text
-    vpxorq      xmm21, xmm10, xmm2                  ; S: HI += it
+    vpxorq      xmm23, xmm10, xmm2                  ; S: HI += it
     vmovdqu64   [rbp + 576], zmm18                  ; AES: written
     vpxorq      zmm2, zmm3, [r9 + 640]              ; AES: k_Nr + text
     vaesenclast zmm2, zmm20, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 640], zmm2                   ; AES: written
     vpxorq      zmm3, zmm3, zmm15                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
-    vmovdqu8    [rbp + 704]{k1}, zmm0               ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm22, zmm0, zmm3                   ; AES: last round: the other text
+    vpandq      zmm0, zmm22, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm3, zmm8, zmm1                    ; C
-    vpxorq      zmm8, zmm3, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm3, [rdx + 960]            ; C2: U = A + C2
+    vpxorq      zmm8, zmm3, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm3, [r10 + 960]            ; C2: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm15, zmm6, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm19, zmm6, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm15, zmm6, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm19, zmm6, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm3, zmm6, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm8, zmm15, 0x96             ; C3: LO += it
-    vpternlogq  zmm21, zmm10, zmm19, 0x96           ; C3: HI += it
+    vpternlogq  zmm23, zmm10, zmm19, 0x96           ; C3: HI += it
     vpshufb     zmm3, zmm7, zmm1                    ; C
-    vpxorq      zmm6, zmm3, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm6, zmm3, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
     vpshufb     zmm8, zmm9, zmm1                    ; C
-    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
     vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm21, zmm7, zmm10, 0x96            ; C5: HI += it
+    vpternlogq  zmm23, zmm7, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm3, zmm11, zmm1                   ; C
-    vpxorq      zmm6, zmm3, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm6, zmm3, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
     vpshufb     zmm8, zmm13, zmm1                   ; C
-    vpxorq      zmm9, zmm8, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1280]           ; C7: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1280]           ; C7: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
     vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C7: S += it
     vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C7: LO += it
-    vpternlogq  zmm21, zmm7, zmm10, 0x96            ; C7: HI += it
+    vpternlogq  zmm23, zmm7, zmm10, 0x96            ; C7: HI += it
     vpshufb     zmm3, zmm16, zmm1                   ; C
-    vpxorq      zmm6, zmm3, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm6, zmm3, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8: U0·U1
     vpshufb     zmm8, zmm17, zmm1                   ; C
-    vpxorq      zmm9, zmm8, [rdx + 512]             ; C9: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1408]           ; C9: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1408]           ; C9: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C9: U0·U1
     vpternlogq  zmm12, zmm3, zmm8, 0x96             ; C9: S += it
     vpternlogq  zmm5, zmm6, zmm9, 0x96              ; C9: LO += it
-    vpternlogq  zmm21, zmm7, zmm10, 0x96            ; C9: HI += it
+    vpternlogq  zmm23, zmm7, zmm10, 0x96            ; C9: HI += it
     vpshufb     zmm3, zmm18, zmm1                   ; C
-    vpxorq      zmm6, zmm3, [rdx + 576]             ; C10: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 1472]            ; C10: U = A + C2
+    vpxorq      zmm6, zmm3, [r10 + 576]             ; C10: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 1472]            ; C10: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C10: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C10: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C10: U0·U1
     vpshufb     zmm2, zmm2, zmm1                    ; C
-    vpxorq      zmm8, zmm2, [rdx + 640]             ; C11: T = A + C1
-    vpxorq      zmm9, zmm2, [rdx + 1536]            ; C11: U = A + C2
+    vpxorq      zmm8, zmm2, [r10 + 640]             ; C11: T = A + C1
+    vpxorq      zmm9, zmm2, [r10 + 1536]            ; C11: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C11: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C11: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C11: U0·U1
     vpternlogq  zmm12, zmm3, zmm2, 0x96             ; C11: S += it
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C11: LO += it
-    vpternlogq  zmm21, zmm7, zmm9, 0x96             ; C11: HI += it
+    vpternlogq  zmm23, zmm7, zmm9, 0x96             ; C11: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1600]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C12: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C12: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 704]             ; C12: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1600]            ; C12: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C12: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C12: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C12: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+.alone_written:
+    lea         rdx, [rbp + rsi]                    ; the last register
+    cmp         rcx, 0x40
+    jae         .alone_out_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x31
+    jb          .alone_out_under_49
+    vextracti64x2 xmm0, zmm22, 0x02
+    vmovdqu64   [rdx], ymm22                        ; written
+    vmovdqu64   [rdx + 32], xmm0                    ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm22, 0x03
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    jmp         .alone_out_done
+.alone_out_under_49:
+    cmp         rcx, 0x21
+    jb          .alone_out_under_33
+    vmovdqu64   [rdx], ymm22                        ; written
+    vextracti64x2 xmm0, zmm22, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm22, 0x02
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    jmp         short .alone_out_done
+.alone_out_under_33:
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
+    jb          .alone_out_under_17
+    vmovdqu64   [rdx], xmm22                        ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm0, zmm22, 0x01
+    vpxorq      xmm0, xmm0, xmm22                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm2, xmm22, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    jmp         .alone_out_done
+.alone_out_under_17:
+    vmovdqu64   xmm0, [rdx - 16]                    ; the block before
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpxorq      xmm2, xmm22, xmm0                   ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx]             ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 176]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx - 16], xmm0              ; written
+    jmp         .alone_out_done
+.alone_out_longest:
+    vmovdqu64   [rdx], zmm22                        ; written
+.alone_out_done:
 .alone_reduce:
     vpxorq      zmm0, zmm5, zmm12                   ; reduce: LO += S
     vpclmulqdq  zmm2, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm21, zmm12, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm2, zmm21                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm23, zmm12, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm23                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
@@ -5273,10 +6041,10 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
     vmovdqu64   [rbp + 704], zmm2                   ; AES: written
     add         r9, 768                             ; next group
-    sub         rsi, 768
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 769
+    sub         rbx, 768
+    cmp         rbx, 769
     jb          .rest
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpshufb     zmm2, zmm0, zmm1                    ; AES: counter block
     vpaddd      zmm12, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -5572,8 +6340,8 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  xmm26, xmm2, [rdi + 1856], 0x96     ; reduce: minus the key terms
     add         r9, 768                             ; next group
     add         rbp, 768
-    sub         rsi, 768
-    cmp         rsi, 769
+    sub         rbx, 768
+    cmp         rbx, 769
     jae         .group
 .after_group:
 .rest:
@@ -5582,43 +6350,119 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     shl         r8, 0x03                            ; bits
     vmovq       xmm12, r8
     vpunpcklqdq xmm2, xmm2, xmm12                   ; bits of both lengths, bytes reversed
-    cmp         rsi, 385
-    jae         .rest_over_6
+    mov         rcx, rbx
+    sub         rcx, 0x01
+    and         rcx, 0x3f
+    add         rcx, 0x01                           ; bytes of the last register
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rdx, rcx
+    mov         rsi, rbx
+    sub         rsi, rcx                            ; bytes before the last register
+    lea         r8, [r9 + rsi]                      ; the last register
+    cmp         rcx, 0x40
+    jae         .rest_in_longest
+    cmp         rcx, 0x31
+    jb          .rest_in_under_49
+    vmovdqu64   ymm12, [r8]                         ; whole blocks
+    vinserti64x2 zmm12, zmm12, [r8 + 32], 0x02      ; and the third
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm12, xmm13, 0x03          ; with them
+    jmp         .rest_in_done
+.rest_in_under_49:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x21
+    jb          .rest_in_under_33
+    vmovdqu64   ymm12, [r8]                         ; whole blocks
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm12, xmm13, 0x02          ; with them
+    jmp         .rest_in_done
+.rest_in_under_33:
+    cmp         rcx, 0x11
+    jb          .rest_in_under_17
+    vmovdqu64   xmm12, [r8]                         ; whole blocks
+    vmovdqu64   xmm13, [r8 + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm13, xmm13, [rdx + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm13, ymm12, xmm13, 0x01          ; with them
+    jmp         .rest_in_done
+.rest_in_under_17:
+    cmp         rcx, 0x10
+    jb          .rest_in_under_16
+    vmovdqu64   xmm13, [r8]                         ; whole blocks
+    jmp         .rest_in_done
+.rest_in_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .rest_in_under_8
+    vmovq       xmm12, [r8]                         ; the first bytes
+    vmovq       xmm13, [r8 + rcx - 8]               ; the last bytes
+    vpshufb     xmm13, xmm13, [rdx + 24]            ; in their places
+    vporq       xmm13, xmm12, xmm13                 ; zero-padded
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0xc1
+    jmp         short .rest_in_done
+.rest_in_under_8:
+    cmp         rcx, 0x04
+    jb          .rest_in_under_4
+    vmovd       xmm12, [r8]                         ; the first bytes
+    vmovd       xmm13, [r8 + rcx - 4]               ; the last bytes
+    vpshufb     xmm13, xmm13, [rdx + 20]            ; in their places
+    vporq       xmm13, xmm12, xmm13                 ; zero-padded
+    jmp         .rest_in_done
+.rest_in_under_4:
+    movzx       r10d, byte [r8]                     ; byte 0
+    vmovq       xmm12, r10
+    mov         r10d, 0x00                          ; no byte stays
+    mov         r10, rcx
+    shr         r10, 0x01
+    movzx       r10d, byte [r8 + r10]               ; byte n >> 1
+    vmovq       xmm13, r10
+    mov         r10d, 0x00                          ; no byte stays
+    vpslldq     xmm13, xmm13, 0x01
+    vporq       xmm12, xmm12, xmm13
+    movzx       r8d, byte [r8 + rcx - 1]            ; the last byte
+    vmovq       xmm13, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm13, xmm13, 0x02
+    vporq       xmm12, xmm12, xmm13
+    vpandq      xmm13, xmm12, [rdx + 112]           ; zero-padded
+    jmp         .rest_in_done
+.rest_in_longest:
+    vmovdqu64   zmm13, [r8]                         ; whole blocks
+.rest_in_done:
+    lea         r8, [rbx + 15]
+    and         r8, -16
+    lea         r10, [rdi + 816]
+    sub         r10, r8                             ; H^(m+1)
+    vmovdqu64   xmm12, [rdi + 2608]                 ; the key term of H
+    lea         r8, [rcx + 15]
+    and         r8, -16                             ; in whole blocks
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpandq      xmm12, xmm12, [r11 + r8 + 48]       ; if a lane is free
+    vpxorq      xmm14, xmm12, [r10 + 1792]          ; the key terms of all powers that are met
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 385
+    jae         .rest_over_6
+    cmp         rbx, 0xc1
     jae         .rest_over_3
-    cmp         rsi, 0x81
-    jae         .rest_over_2
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x41
+    cmp         rbx, 0x81
+    jae         .rest_over_2
+    cmp         rbx, 0x41
     jae         .rest_over_1
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9]                  ; text, zero-padded
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
+    vmovdqu64   zmm12, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; C3·H^10: C
     vmovdqu64   zmm15, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpshufb     zmm15, zmm15, zmm1                  ; C4·H^9: C
     vmovdqu64   zmm16, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm1                  ; C5·H^8: C
-    vpclmulqdq  zmm19, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpclmulqdq  zmm19, zmm12, zmm12, 0x10           ; C3·H^10: A0·A1
     vpclmulqdq  zmm17, zmm15, zmm15, 0x10           ; C4·H^9: A0·A1
     vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C5·H^8: A0·A1
     vpternlogq  zmm19, zmm17, zmm18, 0x96           ; C6·H^7: S += it
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpxorq      zmm3, zmm13, [rdi + 192]            ; C3·H^10: T = A + C1
+    vpxorq      zmm3, zmm12, [rdi + 192]            ; C3·H^10: T = A + C1
     vpclmulqdq  zmm18, zmm3, zmm3, 0x10             ; C3·H^10: T0·T1
     vpxorq      zmm3, zmm15, [rdi + 256]            ; C4·H^9: T = A + C1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: T0·T1
@@ -5626,7 +6470,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5·H^8: T0·T1
     vpternlogq  zmm18, zmm3, zmm17, 0x96            ; C6·H^7: LO += it
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vpxorq      zmm3, zmm13, [rdi + 1088]           ; C3·H^10: U = A + C2
+    vpxorq      zmm3, zmm12, [rdi + 1088]           ; C3·H^10: U = A + C2
     vpclmulqdq  zmm17, zmm3, zmm3, 0x10             ; C3·H^10: U0·U1
     vpxorq      zmm3, zmm15, [rdi + 1152]           ; C4·H^9: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: U0·U1
@@ -5639,8 +6483,8 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm4, [rbp + 384]                   ; C7·H^6: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C7·H^6: C
     vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C6·H^7: A0·A1
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C7·H^6: A0·A1
-    vpternlogq  zmm19, zmm5, zmm13, 0x96            ; C8·H^5: S += it
+    vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C7·H^6: A0·A1
+    vpternlogq  zmm19, zmm5, zmm12, 0x96            ; C8·H^5: S += it
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
     vpxorq      zmm5, zmm3, [rdi + 384]             ; C6·H^7: T = A + C1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^7: T0·T1
@@ -5711,7 +6555,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm4, zmm4, [rdi + 1024]            ; C2·H^11: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2·H^11: U0·U1
     vpternlogq  zmm17, zmm3, zmm4, 0x96             ; C1·H^12: HI += it
-    vpxorq      zmm3, zmm7, zmm12                   ; AES: k_Nr + text
+    vpxorq      zmm3, zmm7, zmm13                   ; AES: k_Nr + text
     vmovdqu64   zmm4, [rbp]                         ; C1·H^12: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C1·H^12: C
     vpxorq      zmm4, zmm4, zmm26                   ; C1·H^12: A = X + C
@@ -5719,68 +6563,51 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm5, zmm19, zmm5                   ; C1·H^12: S += it
     vpxorq      zmm6, zmm4, [rdi + 64]              ; C1·H^12: T = A + C1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1·H^12: T0·T1
-    vaesenclast zmm0, zmm0, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm21, zmm0, zmm3                   ; AES: last round: the other text
     vpternlogq  zmm18, zmm6, zmm5, 0x96             ; reduce: LO += S
-    vpxorq      zmm3, zmm4, [rdi + 960]             ; C1·H^12: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^12: U0·U1
-    vpternlogq  zmm17, zmm3, zmm5, 0x96             ; reduce: HI += S
-    vpclmulqdq  zmm3, zmm18, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm4, zmm18, 0x4e                   ; reduce: (LO1, LO0)
-    vpternlogq  zmm4, zmm17, zmm3, 0x96             ; reduce: RES = fold(LO) + HI
-    vmovdqu8    [rbp + 768]{k1}, zmm0               ; AES: written
-    vextracti64x4 ymm3, zmm4, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm26, ymm4, ymm3                   ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm26, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm26, xmm3, [rdi + 1856], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm3, xmm2, [rdi + 816]             ; lengths: T = A + C1
-    vpxorq      xmm4, xmm2, [rdi + 1712]            ; lengths: U = A + C2
+    vpxorq      zmm0, zmm4, [rdi + 960]             ; C1·H^12: U = A + C2
+    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1·H^12: U0·U1
+    vpternlogq  zmm17, zmm0, zmm5, 0x96             ; reduce: HI += S
+    vpclmulqdq  zmm0, zmm18, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm18, 0x4e                   ; reduce: (LO1, LO0)
+    vpternlogq  zmm3, zmm17, zmm0, 0x96             ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm0, zmm3, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm26, ymm3, ymm0                   ; reduce: add up the lanes
+    vextracti64x2 xmm0, ymm26, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm26, xmm0, [rdi + 1856], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm0, xmm2, [rdi + 816]             ; lengths: T = A + C1
+    vpxorq      xmm3, xmm2, [rdi + 1712]            ; lengths: U = A + C2
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; lengths: A0·A1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
-    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vpshufb     zmm0, zmm0, zmm1                    ; C
-    vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vmovdqu8    zmm5{k2}{z}, [rdx]                  ; powers of the blocks that there are
-    vmovdqu8    zmm6{k2}{z}, [rdx + 896]            ; powers of the blocks that there are
-    vpxorq      zmm5, zmm0, zmm5                    ; C1: T = A + C1
-    vpxorq      zmm6, zmm0, zmm6                    ; C1: U = A + C2
-    vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
+    vpandq      zmm4, zmm21, [rdx + 112]            ; AES: C, zero-padded
+    vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: U0·U1
+    vpshufb     zmm4, zmm4, zmm1                    ; C
+    vpxorq      zmm4, zmm4, zmm26                   ; A = X + C
+    vpxorq      zmm5, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm6, zmm4, [r10 + 896]             ; C1: U = A + C2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vpxorq      zmm12, zmm2, zmm0                   ; C1: S += it
-    vpxorq      zmm5, zmm3, zmm5                    ; C1: LO += it
-    vpxorq      zmm21, zmm4, zmm6                   ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: S += it
+    vpxorq      zmm5, zmm0, zmm5                    ; C1: LO += it
+    vpxorq      zmm23, zmm3, zmm6                   ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_written
 .rest_over_1:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 64]             ; text, zero-padded
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
+    vmovdqu64   zmm12, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; C3·H^10: C
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm16, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm1                  ; C4·H^9: C
     vmovdqu64   zmm17, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm17, zmm17, zmm1                  ; C5·H^8: C
-    vpclmulqdq  zmm20, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpclmulqdq  zmm20, zmm12, zmm12, 0x10           ; C3·H^10: A0·A1
     vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C4·H^9: A0·A1
     vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C5·H^8: A0·A1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpternlogq  zmm20, zmm18, zmm19, 0x96           ; C6·H^7: S += it
-    vpxorq      zmm18, zmm13, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpxorq      zmm18, zmm12, [rdi + 192]           ; C3·H^10: T = A + C1
     vpclmulqdq  zmm21, zmm18, zmm18, 0x10           ; C3·H^10: T0·T1
     vpxorq      zmm18, zmm16, [rdi + 256]           ; C4·H^9: T = A + C1
     vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
@@ -5789,10 +6616,10 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5·H^8: T0·T1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpternlogq  zmm21, zmm18, zmm19, 0x96           ; C6·H^7: LO += it
-    vpxorq      zmm3, zmm13, [rdi + 1088]           ; C3·H^10: U = A + C2
+    vpxorq      zmm3, zmm12, [rdi + 1088]           ; C3·H^10: U = A + C2
     vpclmulqdq  zmm18, zmm3, zmm3, 0x10             ; C3·H^10: U0·U1
     vpxorq      zmm3, zmm16, [rdi + 1152]           ; C4·H^9: U = A + C2
-    vaesenc     zmm13, zmm15, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm15, zmm4                  ; AES: round 1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: U0·U1
     vpxorq      zmm15, zmm17, [rdi + 1216]          ; C5·H^8: U = A + C2
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5·H^8: U0·U1
@@ -5801,7 +6628,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^7: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm1                    ; C6·H^7: C
     vmovdqu64   zmm4, [rbp + 384]                   ; C7·H^6: C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vpshufb     zmm4, zmm4, zmm1                    ; C7·H^6: C
     vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C6·H^7: A0·A1
     vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C7·H^6: A0·A1
@@ -5810,7 +6637,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm5, zmm3, [rdi + 384]             ; C6·H^7: T = A + C1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6·H^7: T0·T1
     vpxorq      zmm15, zmm4, [rdi + 448]            ; C7·H^6: T = A + C1
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^6: T0·T1
     vpternlogq  zmm21, zmm5, zmm15, 0x96            ; C8·H^5: LO += it
     vpxorq      zmm3, zmm3, [rdi + 1280]            ; C6·H^7: U = A + C2
@@ -5820,7 +6647,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^6: U0·U1
     vpternlogq  zmm18, zmm3, zmm4, 0x96             ; C8·H^5: HI += it
     vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^5: C, bytes as in memory
-    vaesenc     zmm4, zmm13, zmm7                   ; AES: round 4
+    vaesenc     zmm4, zmm12, zmm7                   ; AES: round 4
     vpshufb     zmm3, zmm3, zmm1                    ; C8·H^5: C
     vmovdqu64   zmm5, [rbp + 512]                   ; C9·H^4: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm1                    ; C9·H^4: C
@@ -5898,72 +6725,54 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm5, zmm5, [rdi + 960]             ; C1·H^12: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1·H^12: U0·U1
     vpternlogq  zmm18, zmm5, zmm4, 0x96             ; reduce: HI += S
-    vpxorq      zmm4, zmm6, zmm12                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm6, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  zmm5, zmm21, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm6, zmm21, 0x4e                   ; reduce: (LO1, LO0)
     vpternlogq  zmm6, zmm18, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm5, zmm6, 0x01                  ; reduce: upper lanes
-    vaesenclast zmm0, zmm0, zmm4                    ; AES: last round: the other text
+    vaesenclast zmm21, zmm0, zmm4                   ; AES: last round: the other text
     vpxorq      ymm26, ymm6, ymm5                   ; reduce: add up the lanes
-    vextracti64x2 xmm4, ymm26, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm26, xmm4, [rdi + 1856], 0x96     ; reduce: minus the key terms
-    vpxorq      xmm4, xmm2, [rdi + 816]             ; lengths: T = A + C1
-    vmovdqu8    [rbp + 832]{k1}, zmm0               ; AES: written
-    vpxorq      xmm6, xmm2, [rdi + 1712]            ; lengths: U = A + C2
+    vextracti64x2 xmm0, ymm26, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm26, xmm0, [rdi + 1856], 0x96     ; reduce: minus the key terms
+    vpxorq      xmm0, xmm2, [rdi + 816]             ; lengths: T = A + C1
+    vpxorq      xmm4, xmm2, [rdi + 1712]            ; lengths: U = A + C2
     vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpclmulqdq  xmm5, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
-    vpclmulqdq  xmm21, xmm6, xmm6, 0x10             ; lengths: U0·U1
+    vpclmulqdq  xmm5, xmm0, xmm0, 0x10              ; lengths: T0·T1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
+    vpclmulqdq  xmm23, xmm4, xmm4, 0x10             ; lengths: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 64]             ; powers of the blocks that there are
-    vmovdqu8    zmm4{k2}{z}, [rdx + 960]            ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C2: T = A + C1
-    vpxorq      zmm4, zmm0, zmm4                    ; C2: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm4, zmm0, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
     vpxorq      zmm3, zmm3, zmm26                   ; A = X + C
-    vpxorq      zmm6, zmm3, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm3, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm3, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm3, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm4, zmm7, 0x96             ; C1: HI += it
-    jmp         .rest_reduce
+    vpternlogq  zmm23, zmm4, zmm7, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_2:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 128]            ; text, zero-padded
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm12, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
+    vpshufb     zmm12, zmm12, zmm1                  ; C3·H^10: C
     vmovdqu64   zmm16, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm1                  ; C4·H^9: C
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm18, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
     vpshufb     zmm18, zmm18, zmm1                  ; C5·H^8: C
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm21, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpclmulqdq  zmm21, zmm12, zmm12, 0x10           ; C3·H^10: A0·A1
     vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C4·H^9: A0·A1
     vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C5·H^8: A0·A1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpternlogq  zmm21, zmm19, zmm20, 0x96           ; C6·H^7: S += it
-    vpxorq      zmm19, zmm13, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpxorq      zmm19, zmm12, [rdi + 192]           ; C3·H^10: T = A + C1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C3·H^10: T0·T1
     vpxorq      zmm19, zmm16, [rdi + 256]           ; C4·H^9: T = A + C1
@@ -5973,12 +6782,12 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5·H^8: T0·T1
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
     vpternlogq  zmm22, zmm19, zmm20, 0x96           ; C6·H^7: LO += it
-    vpxorq      zmm13, zmm13, [rdi + 1088]          ; C3·H^10: U = A + C2
-    vpclmulqdq  zmm19, zmm13, zmm13, 0x10           ; C3·H^10: U0·U1
+    vpxorq      zmm12, zmm12, [rdi + 1088]          ; C3·H^10: U = A + C2
+    vpclmulqdq  zmm19, zmm12, zmm12, 0x10           ; C3·H^10: U0·U1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpxorq      zmm3, zmm16, [rdi + 1152]           ; C4·H^9: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^9: U0·U1
-    vaesenc     zmm13, zmm15, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm15, zmm4                  ; AES: round 1
     vpxorq      zmm15, zmm18, [rdi + 1216]          ; C5·H^8: U = A + C2
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5·H^8: U0·U1
     vaesenc     zmm16, zmm17, zmm4                  ; AES: round 1
@@ -5988,7 +6797,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
     vmovdqu64   zmm4, [rbp + 384]                   ; C7·H^6: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm1                    ; C7·H^6: C
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C6·H^7: A0·A1
     vpclmulqdq  zmm17, zmm4, zmm4, 0x10             ; C7·H^6: A0·A1
     vpternlogq  zmm21, zmm15, zmm17, 0x96           ; C8·H^5: S += it
@@ -5999,10 +6808,10 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm5, zmm4, [rdi + 448]             ; C7·H^6: T = A + C1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7·H^6: T0·T1
     vpternlogq  zmm22, zmm16, zmm5, 0x96            ; C8·H^5: LO += it
-    vaesenc     zmm5, zmm13, zmm6                   ; AES: round 3
+    vaesenc     zmm5, zmm12, zmm6                   ; AES: round 3
     vpxorq      zmm3, zmm3, [rdi + 1280]            ; C6·H^7: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6·H^7: U0·U1
-    vaesenc     zmm13, zmm15, zmm6                  ; AES: round 3
+    vaesenc     zmm12, zmm15, zmm6                  ; AES: round 3
     vpxorq      zmm4, zmm4, [rdi + 1344]            ; C7·H^6: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^6: U0·U1
     vpternlogq  zmm19, zmm3, zmm4, 0x96             ; C8·H^5: HI += it
@@ -6013,7 +6822,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm5, [rbp + 512]                   ; C9·H^4: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm1                    ; C9·H^4: C
     vpclmulqdq  zmm6, zmm3, zmm3, 0x10              ; C8·H^5: A0·A1
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
     vpclmulqdq  zmm15, zmm5, zmm5, 0x10             ; C9·H^4: A0·A1
     vpternlogq  zmm21, zmm6, zmm15, 0x96            ; C10·H^3: S += it
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
@@ -6023,7 +6832,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9·H^4: T0·T1
     vpternlogq  zmm22, zmm6, zmm7, 0x96             ; C10·H^3: LO += it
-    vaesenc     zmm6, zmm13, zmm8                   ; AES: round 5
+    vaesenc     zmm6, zmm12, zmm8                   ; AES: round 5
     vpxorq      zmm3, zmm3, [rdi + 1408]            ; C8·H^5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8·H^5: U0·U1
     vpxorq      zmm5, zmm5, [rdi + 1472]            ; C9·H^4: U = A + C2
@@ -6099,29 +6908,26 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 832], zmm4                   ; AES: written
     vpternlogq  zmm6, zmm19, zmm5, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm5, zmm6, 0x01                  ; reduce: upper lanes
-    vpxorq      zmm7, zmm7, zmm12                   ; AES: k_Nr + text
+    vpxorq      zmm7, zmm7, zmm13                   ; AES: k_Nr + text
     vpxorq      ymm26, ymm6, ymm5                   ; reduce: add up the lanes
     vextracti64x2 xmm5, ymm26, 0x01                 ; reduce: upper lanes
     vpternlogq  xmm26, xmm5, [rdi + 1856], 0x96     ; reduce: minus the key terms
-    vaesenclast zmm0, zmm0, zmm7                    ; AES: last round: the other text
-    vpxorq      xmm5, xmm2, [rdi + 816]             ; lengths: T = A + C1
-    vpxorq      xmm6, xmm2, [rdi + 1712]            ; lengths: U = A + C2
-    vmovdqu8    [rbp + 896]{k1}, zmm0               ; AES: written
+    vaesenclast zmm21, zmm0, zmm7                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm2, [rdi + 816]             ; lengths: T = A + C1
+    vpxorq      xmm5, xmm2, [rdi + 1712]            ; lengths: U = A + C2
     vpclmulqdq  xmm8, xmm2, xmm2, 0x10              ; lengths: A0·A1
-    vpclmulqdq  xmm9, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm10, xmm6, xmm6, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpclmulqdq  xmm9, xmm0, xmm0, 0x10              ; lengths: T0·T1
+    vpclmulqdq  xmm10, xmm5, xmm5, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 128]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1024]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C3: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C3: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1024]            ; C3: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
@@ -6130,53 +6936,39 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm10, zmm5, zmm7, 0x96             ; C3: HI += it
     vpshufb     zmm0, zmm3, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm8, zmm0                   ; C1: S += it
     vpxorq      zmm5, zmm9, zmm2                    ; C1: LO += it
-    vpxorq      zmm21, zmm10, zmm3                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm23, zmm10, zmm3                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_3:
-    cmp         rsi, 321
+    cmp         rbx, 321
     jae         .rest_over_5
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 257
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rbx, 257
     jae         .rest_over_4
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 192]            ; text, zero-padded
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm12, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
+    vpshufb     zmm12, zmm12, zmm1                  ; C3·H^10: C
     vmovdqu64   zmm16, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
     vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm16, zmm16, zmm1                  ; C4·H^9: C
     vmovdqu64   zmm18, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
     vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
     vpshufb     zmm18, zmm18, zmm1                  ; C5·H^8: C
-    vpclmulqdq  zmm22, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpclmulqdq  zmm22, zmm12, zmm12, 0x10           ; C3·H^10: A0·A1
     vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpclmulqdq  zmm20, zmm16, zmm16, 0x10           ; C4·H^9: A0·A1
     vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
     vpclmulqdq  zmm21, zmm18, zmm18, 0x10           ; C5·H^8: A0·A1
     vpternlogq  zmm22, zmm20, zmm21, 0x96           ; C6·H^7: S += it
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
-    vpxorq      zmm20, zmm13, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpxorq      zmm20, zmm12, [rdi + 192]           ; C3·H^10: T = A + C1
     vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C3·H^10: T0·T1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpxorq      zmm20, zmm16, [rdi + 256]           ; C4·H^9: T = A + C1
@@ -6186,19 +6978,19 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5·H^8: T0·T1
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
     vpternlogq  zmm23, zmm20, zmm21, 0x96           ; C6·H^7: LO += it
-    vpxorq      zmm13, zmm13, [rdi + 1088]          ; C3·H^10: U = A + C2
+    vpxorq      zmm12, zmm12, [rdi + 1088]          ; C3·H^10: U = A + C2
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm13, zmm13, 0x10           ; C3·H^10: U0·U1
-    vpxorq      zmm13, zmm16, [rdi + 1152]          ; C4·H^9: U = A + C2
+    vpclmulqdq  zmm20, zmm12, zmm12, 0x10           ; C3·H^10: U0·U1
+    vpxorq      zmm12, zmm16, [rdi + 1152]          ; C4·H^9: U = A + C2
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm13, zmm13, 0x10            ; C4·H^9: U0·U1
-    vpxorq      zmm13, zmm18, [rdi + 1216]          ; C5·H^8: U = A + C2
+    vpclmulqdq  zmm3, zmm12, zmm12, 0x10            ; C4·H^9: U0·U1
+    vpxorq      zmm12, zmm18, [rdi + 1216]          ; C5·H^8: U = A + C2
     vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5·H^8: U0·U1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C5·H^8: U0·U1
     vaesenc     zmm16, zmm17, zmm4                  ; AES: round 1
-    vpternlogq  zmm20, zmm3, zmm13, 0x96            ; C6·H^7: HI += it
+    vpternlogq  zmm20, zmm3, zmm12, 0x96            ; C6·H^7: HI += it
     vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^7: C, bytes as in memory
-    vaesenc     zmm13, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm19, zmm4                  ; AES: round 1
     vpshufb     zmm3, zmm3, zmm1                    ; C6·H^7: C
     vmovdqu64   zmm17, [rbp + 384]                  ; C7·H^6: C, bytes as in memory
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
@@ -6210,7 +7002,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm16, zmm16, zmm5                  ; AES: round 2
     vpxorq      zmm17, zmm3, [rdi + 384]            ; C6·H^7: T = A + C1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6·H^7: T0·T1
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vpxorq      zmm18, zmm4, [rdi + 448]            ; C7·H^6: T = A + C1
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7·H^6: T0·T1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
@@ -6221,7 +7013,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm15, zmm16, zmm6                  ; AES: round 3
     vpxorq      zmm4, zmm4, [rdi + 1344]            ; C7·H^6: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C7·H^6: U0·U1
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vpternlogq  zmm20, zmm3, zmm4, 0x96             ; C8·H^5: HI += it
     vmovdqu64   zmm3, [rbp + 448]                   ; C8·H^5: C, bytes as in memory
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
@@ -6233,14 +7025,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
     vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C9·H^4: A0·A1
     vpternlogq  zmm22, zmm6, zmm16, 0x96            ; C10·H^3: S += it
-    vaesenc     zmm6, zmm13, zmm7                   ; AES: round 4
-    vpxorq      zmm13, zmm3, [rdi + 512]            ; C8·H^5: T = A + C1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C8·H^5: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vpxorq      zmm12, zmm3, [rdi + 512]            ; C8·H^5: T = A + C1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C8·H^5: T0·T1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vpxorq      zmm7, zmm4, [rdi + 576]             ; C9·H^4: T = A + C1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9·H^4: T0·T1
-    vpternlogq  zmm23, zmm13, zmm7, 0x96            ; C10·H^3: LO += it
+    vpternlogq  zmm23, zmm12, zmm7, 0x96            ; C10·H^3: LO += it
     vaesenc     zmm7, zmm15, zmm8                   ; AES: round 5
     vpxorq      zmm3, zmm3, [rdi + 1408]            ; C8·H^5: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8·H^5: U0·U1
@@ -6257,8 +7049,8 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpshufb     zmm5, zmm5, zmm1                    ; C11·H^2: C
     vpclmulqdq  zmm8, zmm3, zmm3, 0x10              ; C10·H^3: A0·A1
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm13, zmm5, zmm5, 0x10             ; C11·H^2: A0·A1
-    vpternlogq  zmm22, zmm8, zmm13, 0x96            ; C12·H^1: S += it
+    vpclmulqdq  zmm12, zmm5, zmm5, 0x10             ; C11·H^2: A0·A1
+    vpternlogq  zmm22, zmm8, zmm12, 0x96            ; C12·H^1: S += it
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
     vpxorq      zmm8, zmm3, [rdi + 640]             ; C10·H^3: T = A + C1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
@@ -6327,69 +7119,51 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      ymm26, ymm7, ymm5                   ; reduce: add up the lanes
     vmovdqu64   [rbp + 896], zmm3                   ; AES: written
     vextracti64x2 xmm5, ymm26, 0x01                 ; reduce: upper lanes
-    vpxorq      zmm6, zmm8, zmm12                   ; AES: k_Nr + text
+    vpxorq      zmm6, zmm8, zmm13                   ; AES: k_Nr + text
     vpternlogq  xmm26, xmm5, [rdi + 1856], 0x96     ; reduce: minus the key terms
     vpxorq      xmm5, xmm2, [rdi + 816]             ; lengths: T = A + C1
-    vaesenclast zmm0, zmm0, zmm6                    ; AES: last round: the other text
-    vpxorq      xmm6, xmm2, [rdi + 1712]            ; lengths: U = A + C2
+    vaesenclast zmm21, zmm0, zmm6                   ; AES: last round: the other text
+    vpxorq      xmm0, xmm2, [rdi + 1712]            ; lengths: U = A + C2
     vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vmovdqu8    [rbp + 960]{k1}, zmm0               ; AES: written
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vpclmulqdq  xmm21, xmm6, xmm6, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpclmulqdq  xmm23, xmm0, xmm0, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm9, zmm1                    ; C
-    vpxorq      zmm6, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm7, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm6, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm8, zmm3, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm9, zmm3, [rdx + 1024]            ; C3: U = A + C2
+    vpxorq      zmm8, zmm3, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm9, zmm3, [r10 + 1024]            ; C3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm6, zmm8, 0x96              ; C3: LO += it
-    vpternlogq  zmm21, zmm7, zmm9, 0x96             ; C3: HI += it
+    vpternlogq  zmm23, zmm7, zmm9, 0x96             ; C3: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 192]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1088]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C4: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C4: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
     vpxorq      zmm4, zmm4, zmm26                   ; A = X + C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    jmp         .rest_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_4:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 256]            ; text, zero-padded
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm12, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
+    vpshufb     zmm12, zmm12, zmm1                  ; C3·H^10: C
     vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
     vpshufb     zmm17, zmm17, zmm1                  ; C4·H^9: C
@@ -6397,14 +7171,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm18, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
     vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpshufb     zmm18, zmm18, zmm1                  ; C5·H^8: C
-    vpclmulqdq  zmm23, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpclmulqdq  zmm23, zmm12, zmm12, 0x10           ; C3·H^10: A0·A1
     vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
     vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C4·H^9: A0·A1
     vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vpclmulqdq  zmm22, zmm18, zmm18, 0x10           ; C5·H^8: A0·A1
     vpternlogq  zmm23, zmm20, zmm22, 0x96           ; C6·H^7: S += it
     vpshufb     zmm20, zmm21, zmm1                  ; AES: counter block
-    vpxorq      zmm21, zmm13, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpxorq      zmm21, zmm12, [rdi + 192]           ; C3·H^10: T = A + C1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
     vpclmulqdq  zmm24, zmm21, zmm21, 0x10           ; C3·H^10: T0·T1
     vpxorq      zmm21, zmm17, [rdi + 256]           ; C4·H^9: T = A + C1
@@ -6416,9 +7190,9 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpternlogq  zmm24, zmm21, zmm22, 0x96           ; C6·H^7: LO += it
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, [rdi + 1088]          ; C3·H^10: U = A + C2
-    vpclmulqdq  zmm21, zmm13, zmm13, 0x10           ; C3·H^10: U0·U1
-    vpxorq      zmm13, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, [rdi + 1088]          ; C3·H^10: U = A + C2
+    vpclmulqdq  zmm21, zmm12, zmm12, 0x10           ; C3·H^10: U0·U1
+    vpxorq      zmm12, zmm20, zmm3                  ; AES: + k_0
     vpxorq      zmm17, zmm17, [rdi + 1152]          ; C4·H^9: U = A + C2
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm3, zmm17, zmm17, 0x10            ; C4·H^9: U0·U1
@@ -6430,7 +7204,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^7: C, bytes as in memory
     vaesenc     zmm17, zmm19, zmm4                  ; AES: round 1
     vpshufb     zmm3, zmm3, zmm1                    ; C6·H^7: C
-    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
     vmovdqu64   zmm18, [rbp + 384]                  ; C7·H^6: C, bytes as in memory
     vpshufb     zmm18, zmm18, zmm1                  ; C7·H^6: C
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
@@ -6443,7 +7217,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6·H^7: T0·T1
     vpxorq      zmm19, zmm18, [rdi + 448]           ; C7·H^6: T = A + C1
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7·H^6: T0·T1
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
     vpternlogq  zmm24, zmm16, zmm19, 0x96           ; C8·H^5: LO += it
@@ -6455,19 +7229,19 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^6: U0·U1
     vaesenc     zmm16, zmm17, zmm6                  ; AES: round 3
     vpternlogq  zmm21, zmm3, zmm15, 0x96            ; C8·H^5: HI += it
-    vaesenc     zmm3, zmm13, zmm6                   ; AES: round 3
-    vmovdqu64   zmm13, [rbp + 448]                  ; C8·H^5: C, bytes as in memory
-    vpshufb     zmm13, zmm13, zmm1                  ; C8·H^5: C
+    vaesenc     zmm3, zmm12, zmm6                   ; AES: round 3
+    vmovdqu64   zmm12, [rbp + 448]                  ; C8·H^5: C, bytes as in memory
+    vpshufb     zmm12, zmm12, zmm1                  ; C8·H^5: C
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
     vmovdqu64   zmm6, [rbp + 512]                   ; C9·H^4: C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
     vpshufb     zmm6, zmm6, zmm1                    ; C9·H^4: C
-    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C8·H^5: A0·A1
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C8·H^5: A0·A1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vpclmulqdq  zmm17, zmm6, zmm6, 0x10             ; C9·H^4: A0·A1
     vaesenc     zmm16, zmm16, zmm7                  ; AES: round 4
     vpternlogq  zmm23, zmm15, zmm17, 0x96           ; C10·H^3: S += it
-    vpxorq      zmm15, zmm13, [rdi + 512]           ; C8·H^5: T = A + C1
+    vpxorq      zmm15, zmm12, [rdi + 512]           ; C8·H^5: T = A + C1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8·H^5: T0·T1
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
@@ -6476,9 +7250,9 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vpternlogq  zmm24, zmm15, zmm7, 0x96            ; C10·H^3: LO += it
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpxorq      zmm7, zmm13, [rdi + 1408]           ; C8·H^5: U = A + C2
+    vpxorq      zmm7, zmm12, [rdi + 1408]           ; C8·H^5: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
-    vaesenc     zmm13, zmm16, zmm8                  ; AES: round 5
+    vaesenc     zmm12, zmm16, zmm8                  ; AES: round 5
     vpxorq      zmm6, zmm6, [rdi + 1472]            ; C9·H^4: U = A + C2
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C9·H^4: U0·U1
@@ -6491,7 +7265,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vpshufb     zmm7, zmm7, zmm1                    ; C11·H^2: C
     vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C10·H^3: A0·A1
-    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
     vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C11·H^2: A0·A1
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
     vpternlogq  zmm23, zmm8, zmm15, 0x96            ; C12·H^1: S += it
@@ -6503,7 +7277,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C11·H^2: T0·T1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
     vpternlogq  zmm24, zmm8, zmm9, 0x96             ; C12·H^1: LO += it
-    vaesenc     zmm8, zmm13, zmm10                  ; AES: round 7
+    vaesenc     zmm8, zmm12, zmm10                  ; AES: round 7
     vpxorq      zmm6, zmm6, [rdi + 1536]            ; C10·H^3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C10·H^3: U0·U1
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
@@ -6571,23 +7345,22 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 960], zmm3                   ; AES: written
     vpternlogq  xmm26, xmm7, [rdi + 1856], 0x96     ; reduce: minus the key terms
     vpxorq      xmm7, xmm2, [rdi + 816]             ; lengths: T = A + C1
-    vpxorq      zmm8, zmm9, zmm12                   ; AES: k_Nr + text
+    vpxorq      zmm8, zmm9, zmm13                   ; AES: k_Nr + text
     vpxorq      xmm9, xmm2, [rdi + 1712]            ; lengths: U = A + C2
-    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
+    vaesenclast zmm21, zmm0, zmm8                   ; AES: last round: the other text
     vpclmulqdq  xmm10, xmm2, xmm2, 0x10             ; lengths: A0·A1
     vpclmulqdq  xmm11, xmm7, xmm7, 0x10             ; lengths: T0·T1
-    vmovdqu8    [rbp + 1024]{k1}, zmm0              ; AES: written
     vpclmulqdq  xmm13, xmm9, xmm9, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm7, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm8, zmm6, [rdx + 128]             ; C3: T = A + C1
-    vpxorq      zmm9, zmm6, [rdx + 1024]            ; C3: U = A + C2
+    vpxorq      zmm8, zmm6, [r10 + 128]             ; C3: T = A + C1
+    vpxorq      zmm9, zmm6, [r10 + 1024]            ; C3: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
@@ -6595,16 +7368,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm11, zmm4, zmm8, 0x96             ; C3: LO += it
     vpternlogq  zmm13, zmm7, zmm9, 0x96             ; C3: HI += it
     vpshufb     zmm2, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 256]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1152]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C5: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C5: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1152]            ; C5: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
@@ -6613,34 +7384,19 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm13, zmm4, zmm7, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm5, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm10, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm11, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm13, zmm3                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm23, zmm13, zmm3                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 320]            ; text, zero-padded
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm12, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
+    vpshufb     zmm12, zmm12, zmm1                  ; C3·H^10: C
     vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
@@ -6649,14 +7405,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm19, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
     vpshufb     zmm19, zmm19, zmm1                  ; C5·H^8: C
     vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpclmulqdq  zmm24, zmm12, zmm12, 0x10           ; C3·H^10: A0·A1
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vpclmulqdq  zmm21, zmm17, zmm17, 0x10           ; C4·H^9: A0·A1
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
     vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C5·H^8: A0·A1
     vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
     vpternlogq  zmm24, zmm21, zmm22, 0x96           ; C6·H^7: S += it
-    vpxorq      zmm21, zmm13, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpxorq      zmm21, zmm12, [rdi + 192]           ; C3·H^10: T = A + C1
     vpshufb     zmm22, zmm23, zmm1                  ; AES: counter block
     vpclmulqdq  zmm25, zmm21, zmm21, 0x10           ; C3·H^10: T0·T1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
@@ -6669,20 +7425,20 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpternlogq  zmm25, zmm21, zmm23, 0x96           ; C6·H^7: LO += it
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, [rdi + 1088]          ; C3·H^10: U = A + C2
+    vpxorq      zmm12, zmm12, [rdi + 1088]          ; C3·H^10: U = A + C2
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm13, zmm13, 0x10           ; C3·H^10: U0·U1
-    vpxorq      zmm13, zmm17, [rdi + 1152]          ; C4·H^9: U = A + C2
+    vpclmulqdq  zmm21, zmm12, zmm12, 0x10           ; C3·H^10: U0·U1
+    vpxorq      zmm12, zmm17, [rdi + 1152]          ; C4·H^9: U = A + C2
     vpxorq      zmm17, zmm22, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4·H^9: U0·U1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4·H^9: U0·U1
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpxorq      zmm3, zmm19, [rdi + 1216]           ; C5·H^8: U = A + C2
     vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C5·H^8: U0·U1
     vaesenc     zmm16, zmm16, zmm4                  ; AES: round 1
-    vpternlogq  zmm21, zmm13, zmm3, 0x96            ; C6·H^7: HI += it
+    vpternlogq  zmm21, zmm12, zmm3, 0x96            ; C6·H^7: HI += it
     vmovdqu64   zmm3, [rbp + 320]                   ; C6·H^7: C, bytes as in memory
-    vaesenc     zmm13, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm18, zmm4                  ; AES: round 1
     vpshufb     zmm3, zmm3, zmm1                    ; C6·H^7: C
     vaesenc     zmm18, zmm20, zmm4                  ; AES: round 1
     vmovdqu64   zmm19, [rbp + 384]                  ; C7·H^6: C, bytes as in memory
@@ -6695,7 +7451,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm24, zmm4, zmm20, 0x96            ; C8·H^5: S += it
     vaesenc     zmm4, zmm16, zmm5                   ; AES: round 2
     vpxorq      zmm16, zmm3, [rdi + 384]            ; C6·H^7: T = A + C1
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6·H^7: T0·T1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
     vpxorq      zmm20, zmm19, [rdi + 448]           ; C7·H^6: T = A + C1
@@ -6709,7 +7465,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
     vpxorq      zmm15, zmm19, [rdi + 1344]          ; C7·H^6: U = A + C2
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7·H^6: U0·U1
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vpternlogq  zmm21, zmm3, zmm15, 0x96            ; C8·H^5: HI += it
     vaesenc     zmm3, zmm18, zmm6                   ; AES: round 3
     vmovdqu64   zmm15, [rbp + 448]                  ; C8·H^5: C, bytes as in memory
@@ -6722,7 +7478,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm17, zmm15, zmm15, 0x10           ; C8·H^5: A0·A1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vpclmulqdq  zmm18, zmm6, zmm6, 0x10             ; C9·H^4: A0·A1
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
     vpternlogq  zmm24, zmm17, zmm18, 0x96           ; C10·H^3: S += it
     vpxorq      zmm17, zmm15, [rdi + 512]           ; C8·H^5: T = A + C1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
@@ -6736,7 +7492,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm7, zmm15, [rdi + 1408]           ; C8·H^5: U = A + C2
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
-    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
     vpxorq      zmm6, zmm6, [rdi + 1472]            ; C9·H^4: U = A + C2
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C9·H^4: U0·U1
@@ -6749,12 +7505,12 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm7, [rbp + 640]                   ; C11·H^2: C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vpshufb     zmm7, zmm7, zmm1                    ; C11·H^2: C
-    vaesenc     zmm8, zmm13, zmm9                   ; AES: round 6
-    vpclmulqdq  zmm13, zmm6, zmm6, 0x10             ; C10·H^3: A0·A1
+    vaesenc     zmm8, zmm12, zmm9                   ; AES: round 6
+    vpclmulqdq  zmm12, zmm6, zmm6, 0x10             ; C10·H^3: A0·A1
     vpclmulqdq  zmm16, zmm7, zmm7, 0x10             ; C11·H^2: A0·A1
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  zmm24, zmm13, zmm16, 0x96           ; C12·H^1: S += it
-    vaesenc     zmm13, zmm15, zmm9                  ; AES: round 6
+    vpternlogq  zmm24, zmm12, zmm16, 0x96           ; C12·H^1: S += it
+    vaesenc     zmm12, zmm15, zmm9                  ; AES: round 6
     vpxorq      zmm15, zmm6, [rdi + 640]            ; C10·H^3: T = A + C1
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
     vpclmulqdq  zmm9, zmm15, zmm15, 0x10            ; C10·H^3: T0·T1
@@ -6768,7 +7524,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C10·H^3: U0·U1
     vpxorq      zmm7, zmm7, [rdi + 1600]            ; C11·H^2: U = A + C2
-    vaesenc     zmm9, zmm13, zmm10                  ; AES: round 7
+    vaesenc     zmm9, zmm12, zmm10                  ; AES: round 7
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C11·H^2: U0·U1
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
     vpternlogq  zmm21, zmm6, zmm7, 0x96             ; C12·H^1: HI += it
@@ -6782,18 +7538,18 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
     vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C12·H^1: A0·A1
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C2·H^11: A0·A1
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C2·H^11: A0·A1
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpternlogq  zmm24, zmm10, zmm13, 0x96           ; C1·H^12: S += it
+    vpternlogq  zmm24, zmm10, zmm12, 0x96           ; C1·H^12: S += it
     vpxorq      zmm10, zmm6, [rdi + 768]            ; C12·H^1: T = A + C1
     vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C12·H^1: T0·T1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vpxorq      zmm13, zmm7, [rdi + 128]            ; C2·H^11: T = A + C1
+    vpxorq      zmm12, zmm7, [rdi + 128]            ; C2·H^11: T = A + C1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2·H^11: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^11: T0·T1
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
-    vpternlogq  zmm25, zmm10, zmm13, 0x96           ; C1·H^12: LO += it
+    vpternlogq  zmm25, zmm10, zmm12, 0x96           ; C1·H^12: LO += it
     vpxorq      zmm6, zmm6, [rdi + 1664]            ; C12·H^1: U = A + C2
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C12·H^1: U0·U1
@@ -6812,9 +7568,9 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; C1·H^12: A0·A1
     vpxorq      zmm11, zmm10, [r9 + 64]             ; AES: k_Nr + text
     vpxorq      zmm6, zmm24, zmm6                   ; C1·H^12: S += it
-    vpxorq      zmm13, zmm5, [rdi + 64]             ; C1·H^12: T = A + C1
+    vpxorq      zmm12, zmm5, [rdi + 64]             ; C1·H^12: T = A + C1
     vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm11, zmm13, zmm13, 0x10           ; C1·H^12: T0·T1
+    vpclmulqdq  zmm11, zmm12, zmm12, 0x10           ; C1·H^12: T0·T1
     vmovdqu64   [rbp + 832], zmm4                   ; AES: written
     vpternlogq  zmm25, zmm11, zmm6, 0x96            ; reduce: LO += S
     vpxorq      zmm11, zmm10, [r9 + 128]            ; AES: k_Nr + text
@@ -6838,89 +7594,71 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 1024], zmm9                  ; AES: written
     vpxorq      xmm5, xmm2, [rdi + 816]             ; lengths: T = A + C1
     vpxorq      xmm6, xmm2, [rdi + 1712]            ; lengths: U = A + C2
-    vpxorq      zmm10, zmm10, zmm12                 ; AES: k_Nr + text
+    vpxorq      zmm10, zmm10, zmm13                 ; AES: k_Nr + text
     vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vaesenclast zmm0, zmm0, zmm10                   ; AES: last round: the other text
+    vaesenclast zmm21, zmm0, zmm10                  ; AES: last round: the other text
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vmovdqu8    [rbp + 1088]{k1}, zmm0              ; AES: written
-    vpclmulqdq  xmm21, xmm6, xmm6, 0x10             ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpclmulqdq  xmm23, xmm6, xmm6, 0x10             ; lengths: U0·U1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
     vpshufb     zmm8, zmm8, zmm1                    ; C
-    vpxorq      zmm10, zmm8, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm11, zmm8, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm10, zmm8, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm11, zmm8, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm8, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm4, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm21, zmm6, zmm11, 0x96            ; C3: HI += it
+    vpternlogq  zmm23, zmm6, zmm11, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm3, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm6, zmm9, zmm1                    ; C
-    vpxorq      zmm8, zmm6, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm9, zmm6, [rdx + 1152]            ; C5: U = A + C2
+    vpxorq      zmm8, zmm6, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm9, zmm6, [r10 + 1152]            ; C5: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
     vpternlogq  zmm12, zmm2, zmm6, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C5: LO += it
-    vpternlogq  zmm21, zmm4, zmm9, 0x96             ; C5: HI += it
+    vpternlogq  zmm23, zmm4, zmm9, 0x96             ; C5: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 320]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1216]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C6: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C6: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: U0·U1
     vpshufb     zmm4, zmm7, zmm1                    ; C
     vpxorq      zmm4, zmm4, zmm26                   ; A = X + C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
+    jmp         .rest_written
 .rest_over_6:
-    cmp         rsi, 577
+    cmp         rbx, 577
     jae         .rest_over_9
-    cmp         rsi, 513
+    cmp         rbx, 513
     jae         .rest_over_8
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 449
+    cmp         rbx, 449
     jae         .rest_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 384]            ; text, zero-padded
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm12, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpshufb     zmm15, zmm0, zmm1                   ; AES: counter block
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
+    vpshufb     zmm12, zmm12, zmm1                  ; C3·H^10: C
     vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
     vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
@@ -6930,7 +7668,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
     vpshufb     zmm19, zmm19, zmm1                  ; C5·H^8: C
     vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
-    vpclmulqdq  zmm25, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpclmulqdq  zmm25, zmm12, zmm12, 0x10           ; C3·H^10: A0·A1
     vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
     vpclmulqdq  zmm21, zmm17, zmm17, 0x10           ; C4·H^9: A0·A1
     vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
@@ -6938,7 +7676,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
     vpternlogq  zmm25, zmm21, zmm23, 0x96           ; C6·H^7: S += it
     vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpxorq      zmm23, zmm13, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpxorq      zmm23, zmm12, [rdi + 192]           ; C3·H^10: T = A + C1
     vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
     vpclmulqdq  zmm27, zmm23, zmm23, 0x10           ; C3·H^10: T0·T1
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
@@ -6951,10 +7689,10 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpternlogq  zmm27, zmm23, zmm24, 0x96           ; C6·H^7: LO += it
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, [rdi + 1088]          ; C3·H^10: U = A + C2
+    vpxorq      zmm12, zmm12, [rdi + 1088]          ; C3·H^10: U = A + C2
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm23, zmm13, zmm13, 0x10           ; C3·H^10: U0·U1
-    vpxorq      zmm13, zmm22, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm23, zmm12, zmm12, 0x10           ; C3·H^10: U0·U1
+    vpxorq      zmm12, zmm22, zmm3                  ; AES: + k_0
     vpxorq      zmm17, zmm17, [rdi + 1152]          ; C4·H^9: U = A + C2
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4·H^9: U0·U1
@@ -6969,7 +7707,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm18, zmm20, zmm4                  ; AES: round 1
     vpshufb     zmm17, zmm17, zmm1                  ; C6·H^7: C
     vmovdqu64   zmm19, [rbp + 384]                  ; C7·H^6: C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
     vpshufb     zmm19, zmm19, zmm1                  ; C7·H^6: C
     vaesenc     zmm20, zmm21, zmm4                  ; AES: round 1
     vpclmulqdq  zmm21, zmm17, zmm17, 0x10           ; C6·H^7: A0·A1
@@ -6983,7 +7721,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6·H^7: T0·T1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
     vpxorq      zmm21, zmm19, [rdi + 448]           ; C7·H^6: T = A + C1
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C7·H^6: T0·T1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
     vpternlogq  zmm27, zmm16, zmm21, 0x96           ; C8·H^5: LO += it
@@ -6998,7 +7736,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm23, zmm5, zmm16, 0x96            ; C8·H^5: HI += it
     vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
     vmovdqu64   zmm16, [rbp + 448]                  ; C8·H^5: C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vpshufb     zmm16, zmm16, zmm1                  ; C8·H^5: C
     vaesenc     zmm17, zmm20, zmm6                  ; AES: round 3
     vmovdqu64   zmm18, [rbp + 512]                  ; C9·H^4: C, bytes as in memory
@@ -7012,7 +7750,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm25, zmm18, zmm19, 0x96           ; C10·H^3: S += it
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
     vpxorq      zmm18, zmm16, [rdi + 512]           ; C8·H^5: T = A + C1
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8·H^5: T0·T1
     vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
     vpxorq      zmm19, zmm6, [rdi + 576]            ; C9·H^4: T = A + C1
@@ -7027,7 +7765,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm6, zmm6, [rdi + 1472]            ; C9·H^4: U = A + C2
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C9·H^4: U0·U1
-    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
     vpternlogq  zmm23, zmm15, zmm6, 0x96            ; C10·H^3: HI += it
     vaesenc     zmm6, zmm17, zmm8                   ; AES: round 5
     vmovdqu64   zmm15, [rbp + 576]                  ; C10·H^3: C, bytes as in memory
@@ -7042,7 +7780,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
     vpclmulqdq  zmm17, zmm15, zmm15, 0x10           ; C11·H^2: A0·A1
     vpternlogq  zmm25, zmm16, zmm17, 0x96           ; C12·H^1: S += it
-    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
     vpxorq      zmm16, zmm8, [rdi + 640]            ; C10·H^3: T = A + C1
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C10·H^3: T0·T1
@@ -7056,12 +7794,12 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm8, zmm8, [rdi + 1536]            ; C10·H^3: U = A + C2
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C10·H^3: U0·U1
-    vaesenc     zmm9, zmm13, zmm10                  ; AES: round 7
-    vpxorq      zmm13, zmm15, [rdi + 1600]          ; C11·H^2: U = A + C2
+    vaesenc     zmm9, zmm12, zmm10                  ; AES: round 7
+    vpxorq      zmm12, zmm15, [rdi + 1600]          ; C11·H^2: U = A + C2
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C11·H^2: U0·U1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C11·H^2: U0·U1
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
-    vpternlogq  zmm23, zmm8, zmm13, 0x96            ; C12·H^1: HI += it
+    vpternlogq  zmm23, zmm8, zmm12, 0x96            ; C12·H^1: HI += it
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
     vmovdqu64   zmm8, [rbp + 704]                   ; C12·H^1: C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
@@ -7070,29 +7808,29 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
     vpshufb     zmm10, zmm10, zmm1                  ; C2·H^11: C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm8, zmm8, 0x10             ; C12·H^1: A0·A1
+    vpclmulqdq  zmm12, zmm8, zmm8, 0x10             ; C12·H^1: A0·A1
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
     vpclmulqdq  zmm15, zmm10, zmm10, 0x10           ; C2·H^11: A0·A1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpternlogq  zmm25, zmm13, zmm15, 0x96           ; C1·H^12: S += it
+    vpternlogq  zmm25, zmm12, zmm15, 0x96           ; C1·H^12: S += it
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
     vpxorq      zmm11, zmm8, [rdi + 768]            ; C12·H^1: T = A + C1
-    vbroadcasti64x2 zmm13, [rdi + 2768]             ; AES: k_9
+    vbroadcasti64x2 zmm12, [rdi + 2768]             ; AES: k_9
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C12·H^1: T0·T1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 9
     vpxorq      zmm15, zmm10, [rdi + 128]           ; C2·H^11: T = A + C1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm12                   ; AES: round 9
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2·H^11: T0·T1
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
     vpternlogq  zmm27, zmm11, zmm15, 0x96           ; C1·H^12: LO += it
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
     vpxorq      zmm8, zmm8, [rdi + 1664]            ; C12·H^1: U = A + C2
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm12                   ; AES: round 9
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C12·H^1: U0·U1
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
     vpxorq      zmm10, zmm10, [rdi + 1024]          ; C2·H^11: U = A + C2
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2·H^11: U0·U1
-    vaesenc     zmm0, zmm0, zmm13                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm12                   ; AES: round 9
     vpternlogq  zmm23, zmm8, zmm10, 0x96            ; C1·H^12: HI += it
     vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
     vmovdqu64   zmm10, [rbp]                        ; C1·H^12: C, bytes as in memory
@@ -7102,29 +7840,29 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm10, zmm10, zmm26                 ; C1·H^12: A = X + C
     vmovdqu64   [rbp + 768], zmm7                   ; AES: written
     vpclmulqdq  zmm11, zmm10, zmm10, 0x10           ; C1·H^12: A0·A1
-    vpxorq      zmm13, zmm8, [r9 + 64]              ; AES: k_Nr + text
+    vpxorq      zmm12, zmm8, [r9 + 64]              ; AES: k_Nr + text
     vpxorq      zmm11, zmm25, zmm11                 ; C1·H^12: S += it
-    vaesenclast zmm4, zmm4, zmm13                   ; AES: last round: the other text
-    vpxorq      zmm13, zmm10, [rdi + 64]            ; C1·H^12: T = A + C1
+    vaesenclast zmm4, zmm4, zmm12                   ; AES: last round: the other text
+    vpxorq      zmm12, zmm10, [rdi + 64]            ; C1·H^12: T = A + C1
     vmovdqu64   [rbp + 832], zmm4                   ; AES: written
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C1·H^12: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1·H^12: T0·T1
     vpxorq      zmm15, zmm8, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm27, zmm13, zmm11, 0x96           ; reduce: LO += S
+    vpternlogq  zmm27, zmm12, zmm11, 0x96           ; reduce: LO += S
     vaesenclast zmm3, zmm3, zmm15                   ; AES: last round: the other text
     vpxorq      zmm10, zmm10, [rdi + 960]           ; C1·H^12: U = A + C2
     vmovdqu64   [rbp + 896], zmm3                   ; AES: written
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^12: U0·U1
-    vpxorq      zmm13, zmm8, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm12, zmm8, [r9 + 192]             ; AES: k_Nr + text
     vpternlogq  zmm23, zmm10, zmm11, 0x96           ; reduce: HI += S
     vpclmulqdq  zmm10, zmm27, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm5, zmm5, zmm13                   ; AES: last round: the other text
+    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
     vpshufd     zmm11, zmm27, 0x4e                  ; reduce: (LO1, LO0)
     vmovdqu64   [rbp + 960], zmm5                   ; AES: written
     vpternlogq  zmm11, zmm23, zmm10, 0x96           ; reduce: RES = fold(LO) + HI
     vpxorq      zmm10, zmm8, [r9 + 256]             ; AES: k_Nr + text
-    vextracti64x4 ymm13, zmm11, 0x01                ; reduce: upper lanes
+    vextracti64x4 ymm12, zmm11, 0x01                ; reduce: upper lanes
     vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
-    vpxorq      ymm26, ymm11, ymm13                 ; reduce: add up the lanes
+    vpxorq      ymm26, ymm11, ymm12                 ; reduce: add up the lanes
     vmovdqu64   [rbp + 1024], zmm9                  ; AES: written
     vextracti64x2 xmm10, ymm26, 0x01                ; reduce: upper lanes
     vpxorq      zmm11, zmm8, [r9 + 320]             ; AES: k_Nr + text
@@ -7133,22 +7871,21 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      xmm10, xmm2, [rdi + 816]            ; lengths: T = A + C1
     vmovdqu64   [rbp + 1088], zmm6                  ; AES: written
     vpxorq      xmm11, xmm2, [rdi + 1712]           ; lengths: U = A + C2
-    vpxorq      zmm8, zmm8, zmm12                   ; AES: k_Nr + text
+    vpxorq      zmm8, zmm8, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vaesenclast zmm0, zmm0, zmm8                    ; AES: last round: the other text
+    vaesenclast zmm21, zmm0, zmm8                   ; AES: last round: the other text
     vpclmulqdq  xmm13, xmm10, xmm10, 0x10           ; lengths: T0·T1
-    vmovdqu8    [rbp + 1152]{k1}, zmm0              ; AES: written
     vpclmulqdq  xmm15, xmm11, xmm11, 0x10           ; lengths: U0·U1
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm10, zmm3, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm11, zmm3, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm10, zmm3, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm11, zmm3, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C3: U0·U1
@@ -7156,14 +7893,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm13, zmm4, zmm10, 0x96            ; C3: LO += it
     vpternlogq  zmm15, zmm8, zmm11, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm5, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm5, zmm9, zmm1                    ; C
-    vpxorq      zmm8, zmm5, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm9, zmm5, [rdx + 1152]            ; C5: U = A + C2
+    vpxorq      zmm8, zmm5, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm9, zmm5, [r10 + 1152]            ; C5: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
@@ -7171,16 +7908,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm13, zmm3, zmm8, 0x96             ; C5: LO += it
     vpternlogq  zmm15, zmm4, zmm9, 0x96             ; C5: HI += it
     vpshufb     zmm2, zmm6, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm5{k2}{z}, [rdx + 384]            ; powers of the blocks that there are
-    vmovdqu8    zmm6{k2}{z}, [rdx + 1280]           ; powers of the blocks that there are
-    vpxorq      zmm5, zmm0, zmm5                    ; C7: T = A + C1
-    vpxorq      zmm6, zmm0, zmm6                    ; C7: U = A + C2
+    vpxorq      zmm5, zmm0, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm6, zmm0, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: U0·U1
@@ -7189,31 +7924,16 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm15, zmm4, zmm6, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm7, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm12, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm13, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm15, zmm3                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm23, zmm15, zmm3                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 448]            ; text, zero-padded
     vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -7447,91 +8167,73 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; lengths: A0·A1
     vpxorq      zmm2, zmm8, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  xmm5, xmm10, xmm10, 0x10            ; lengths: T0·T1
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm21, xmm16, xmm16, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 1216]{k1}, zmm0              ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm21, zmm0, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  xmm23, xmm16, xmm16, 0x10           ; lengths: U0·U1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm10, zmm3, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm13, zmm3, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm10, zmm3, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm13, zmm3, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm4, zmm10, 0x96             ; C3: LO += it
-    vpternlogq  zmm21, zmm8, zmm13, 0x96            ; C3: HI += it
+    vpternlogq  zmm23, zmm8, zmm13, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm9, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm8, zmm15, zmm1                   ; C
-    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
     vpternlogq  zmm12, zmm2, zmm8, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm3, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm21, zmm4, zmm10, 0x96            ; C5: HI += it
+    vpternlogq  zmm23, zmm4, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm2, zmm6, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm6, zmm11, zmm1                   ; C
-    vpxorq      zmm8, zmm6, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm9, zmm6, [rdx + 1280]            ; C7: U = A + C2
+    vpxorq      zmm8, zmm6, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm9, zmm6, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: U0·U1
     vpternlogq  zmm12, zmm2, zmm6, 0x96             ; C7: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C7: LO += it
-    vpternlogq  zmm21, zmm4, zmm9, 0x96             ; C7: HI += it
+    vpternlogq  zmm23, zmm4, zmm9, 0x96             ; C7: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 448]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1344]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C8: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C8: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: U0·U1
     vpshufb     zmm4, zmm7, zmm1                    ; C
     vpxorq      zmm4, zmm4, zmm26                   ; A = X + C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    jmp         .rest_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_8:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 512                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 512]            ; text, zero-padded
-    vpshufb     zmm13, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm15, zmm15, zmm1                  ; C3·H^10: C
@@ -7563,7 +8265,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C4·H^9: T0·T1
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpxorq      zmm27, zmm19, [rdi + 320]           ; C5·H^8: T = A + C1
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5·H^8: T0·T1
     vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpternlogq  zmm29, zmm25, zmm27, 0x96           ; C6·H^7: LO += it
@@ -7579,11 +8281,11 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm23, zmm24, zmm3                  ; AES: + k_0
     vpxorq      zmm19, zmm19, [rdi + 1216]          ; C5·H^8: U = A + C2
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm13, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm13, zmm19, zmm19, 0x10           ; C5·H^8: U0·U1
+    vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
+    vpclmulqdq  zmm12, zmm19, zmm19, 0x10           ; C5·H^8: U0·U1
     vaesenc     zmm16, zmm16, zmm4                  ; AES: round 1
-    vpternlogq  zmm25, zmm17, zmm13, 0x96           ; C6·H^7: HI += it
-    vaesenc     zmm13, zmm18, zmm4                  ; AES: round 1
+    vpternlogq  zmm25, zmm17, zmm12, 0x96           ; C6·H^7: HI += it
+    vaesenc     zmm12, zmm18, zmm4                  ; AES: round 1
     vmovdqu64   zmm17, [rbp + 320]                  ; C6·H^7: C, bytes as in memory
     vaesenc     zmm18, zmm20, zmm4                  ; AES: round 1
     vpshufb     zmm17, zmm17, zmm1                  ; C6·H^7: C
@@ -7600,7 +8302,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm28, zmm23, zmm4, 0x96            ; C8·H^5: S += it
     vaesenc     zmm4, zmm16, zmm5                   ; AES: round 2
     vpxorq      zmm16, zmm17, [rdi + 384]           ; C6·H^7: T = A + C1
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6·H^7: T0·T1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
@@ -7616,7 +8318,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
     vpxorq      zmm17, zmm20, [rdi + 1344]          ; C7·H^6: U = A + C2
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7·H^6: U0·U1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
     vpternlogq  zmm25, zmm5, zmm17, 0x96            ; C8·H^5: HI += it
@@ -7633,7 +8335,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C8·H^5: A0·A1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vpclmulqdq  zmm21, zmm6, zmm6, 0x10             ; C9·H^4: A0·A1
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
     vpternlogq  zmm28, zmm20, zmm21, 0x96           ; C10·H^3: S += it
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
     vpxorq      zmm20, zmm17, [rdi + 512]           ; C8·H^5: T = A + C1
@@ -7650,7 +8352,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm7, zmm17, [rdi + 1408]           ; C8·H^5: U = A + C2
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
-    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
     vaesenc     zmm17, zmm18, zmm8                  ; AES: round 5
     vpxorq      zmm6, zmm6, [rdi + 1472]            ; C9·H^4: U = A + C2
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
@@ -7666,7 +8368,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vpshufb     zmm8, zmm8, zmm1                    ; C11·H^2: C
-    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
     vpclmulqdq  zmm18, zmm7, zmm7, 0x10             ; C10·H^3: A0·A1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
     vpclmulqdq  zmm19, zmm8, zmm8, 0x10             ; C11·H^2: A0·A1
@@ -7683,9 +8385,9 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C11·H^2: T0·T1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
     vpternlogq  zmm29, zmm18, zmm9, 0x96            ; C12·H^1: LO += it
-    vaesenc     zmm9, zmm13, zmm10                  ; AES: round 7
+    vaesenc     zmm9, zmm12, zmm10                  ; AES: round 7
     vpxorq      zmm7, zmm7, [rdi + 1536]            ; C10·H^3: U = A + C2
-    vaesenc     zmm13, zmm17, zmm10                 ; AES: round 7
+    vaesenc     zmm12, zmm17, zmm10                 ; AES: round 7
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C10·H^3: U0·U1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
     vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
@@ -7701,15 +8403,15 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
     vaesenc     zmm8, zmm9, zmm11                   ; AES: round 8
     vmovdqu64   zmm9, [rbp + 64]                    ; C2·H^11: C, bytes as in memory
-    vaesenc     zmm10, zmm13, zmm11                 ; AES: round 8
+    vaesenc     zmm10, zmm12, zmm11                 ; AES: round 8
     vpshufb     zmm9, zmm9, zmm1                    ; C2·H^11: C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C12·H^1: A0·A1
+    vpclmulqdq  zmm12, zmm7, zmm7, 0x10             ; C12·H^1: A0·A1
     vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
     vpclmulqdq  zmm17, zmm9, zmm9, 0x10             ; C2·H^11: A0·A1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpternlogq  zmm28, zmm13, zmm17, 0x96           ; C1·H^12: S += it
-    vaesenc     zmm13, zmm16, zmm11                 ; AES: round 8
+    vpternlogq  zmm28, zmm12, zmm17, 0x96           ; C1·H^12: S += it
+    vaesenc     zmm12, zmm16, zmm11                 ; AES: round 8
     vpxorq      zmm16, zmm7, [rdi + 768]            ; C12·H^1: T = A + C1
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
     vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
@@ -7727,7 +8429,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C12·H^1: U0·U1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
     vpxorq      zmm9, zmm9, [rdi + 1024]            ; C2·H^11: U = A + C2
-    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 9
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^11: U0·U1
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 9
     vpternlogq  zmm25, zmm7, zmm9, 0x96             ; C1·H^12: HI += it
@@ -7773,25 +8475,24 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 1152], zmm6                  ; AES: written
     vpxorq      zmm11, zmm7, [r9 + 448]             ; AES: k_Nr + text
     vpxorq      xmm15, xmm2, [rdi + 816]            ; lengths: T = A + C1
-    vaesenclast zmm11, zmm13, zmm11                 ; AES: last round: the other text
-    vpxorq      xmm13, xmm2, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenclast zmm11, zmm12, zmm11                 ; AES: last round: the other text
+    vpxorq      xmm12, xmm2, [rdi + 1712]           ; lengths: U = A + C2
     vmovdqu64   [rbp + 1216], zmm11                 ; AES: written
     vpclmulqdq  xmm16, xmm2, xmm2, 0x10             ; lengths: A0·A1
-    vpxorq      zmm2, zmm7, zmm12                   ; AES: k_Nr + text
+    vpxorq      zmm2, zmm7, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; lengths: T0·T1
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm17, xmm13, xmm13, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 1280]{k1}, zmm0              ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm21, zmm0, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  xmm17, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm7, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm7, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vpshufb     zmm8, zmm8, zmm1                    ; C
-    vpxorq      zmm12, zmm8, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm13, zmm8, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm12, zmm8, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm13, zmm8, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
@@ -7799,14 +8500,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm15, zmm4, zmm12, 0x96            ; C3: LO += it
     vpternlogq  zmm17, zmm7, zmm13, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm10, zmm1                   ; C
-    vpxorq      zmm4, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm7, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm7, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
     vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm8, zmm5, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm5, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm8, zmm5, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm5, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
@@ -7814,14 +8515,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm15, zmm4, zmm8, 0x96             ; C5: LO += it
     vpternlogq  zmm17, zmm7, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm2, zmm9, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm7, zmm6, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm8, zmm6, [rdx + 1280]            ; C7: U = A + C2
+    vpxorq      zmm7, zmm6, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm8, zmm6, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
@@ -7829,16 +8530,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm15, zmm4, zmm7, 0x96             ; C7: LO += it
     vpternlogq  zmm17, zmm5, zmm8, 0x96             ; C7: HI += it
     vpshufb     zmm2, zmm11, zmm1                   ; C
-    vpxorq      zmm4, zmm2, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 512]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1408]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C9: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C9: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1408]            ; C9: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9: U0·U1
@@ -7847,36 +8546,21 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm17, zmm5, zmm7, 0x96             ; C9: HI += it
     vpshufb     zmm0, zmm3, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm16, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm15, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm17, zmm3                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm23, zmm17, zmm3                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_9:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 705
+    cmp         rbx, 705
     jae         .rest_over_11
-    cmp         rsi, 641
+    cmp         rbx, 641
     jae         .rest_over_10
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 576                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 576]            ; text, zero-padded
     vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -8140,106 +8824,88 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rbp + 1280], zmm16                 ; AES: written
     vpxorq      zmm2, zmm8, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: T0·T1
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm21, xmm17, xmm17, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 1344]{k1}, zmm0              ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vaesenclast zmm21, zmm0, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  xmm23, xmm17, xmm17, 0x10           ; lengths: U0·U1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm4, zmm1                    ; C
-    vpxorq      zmm4, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm8, zmm2, [rdx + 960]             ; C2: U = A + C2
+    vpxorq      zmm4, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm8, zmm2, [r10 + 960]             ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm13, zmm3, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm17, zmm3, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm13, zmm3, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm17, zmm3, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm4, zmm13, 0x96             ; C3: LO += it
-    vpternlogq  zmm21, zmm8, zmm17, 0x96            ; C3: HI += it
+    vpternlogq  zmm23, zmm8, zmm17, 0x96            ; C3: HI += it
     vpshufb     zmm2, zmm10, zmm1                   ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vpshufb     zmm8, zmm9, zmm1                    ; C
-    vpxorq      zmm9, zmm8, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm8, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm9, zmm8, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm8, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
     vpternlogq  zmm12, zmm2, zmm8, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm3, zmm9, 0x96              ; C5: LO += it
-    vpternlogq  zmm21, zmm4, zmm10, 0x96            ; C5: HI += it
+    vpternlogq  zmm23, zmm4, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm2, zmm11, zmm1                   ; C
-    vpxorq      zmm3, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
     vpshufb     zmm7, zmm7, zmm1                    ; C
-    vpxorq      zmm8, zmm7, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1280]            ; C7: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1280]            ; C7: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: U0·U1
     vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C7: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C7: LO += it
-    vpternlogq  zmm21, zmm4, zmm9, 0x96             ; C7: HI += it
+    vpternlogq  zmm23, zmm4, zmm9, 0x96             ; C7: HI += it
     vpshufb     zmm2, zmm15, zmm1                   ; C
-    vpxorq      zmm3, zmm2, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm4, zmm2, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm4, zmm2, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: U0·U1
     vpshufb     zmm7, zmm16, zmm1                   ; C
-    vpxorq      zmm8, zmm7, [rdx + 512]             ; C9: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1408]            ; C9: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1408]            ; C9: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: U0·U1
     vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C9: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C9: LO += it
-    vpternlogq  zmm21, zmm4, zmm9, 0x96             ; C9: HI += it
+    vpternlogq  zmm23, zmm4, zmm9, 0x96             ; C9: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 576]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1472]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C10: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C10: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 576]             ; C10: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1472]            ; C10: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C10: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C10: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C10: U0·U1
     vpshufb     zmm4, zmm6, zmm1                    ; C
     vpxorq      zmm4, zmm4, zmm26                   ; A = X + C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
-    jmp         .rest_reduce
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_10:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 640                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 640]            ; text, zero-padded
-    vpshufb     zmm13, zmm0, zmm1                   ; AES: counter block
+    vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
     vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
     vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm15, zmm15, zmm1                  ; C3·H^10: C
@@ -8275,7 +8941,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_40]  ; AES: 40 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
     vpxorq      zmm29, zmm20, [rdi + 320]           ; C5·H^8: T = A + C1
-    vpxorq      zmm13, zmm13, zmm3                  ; AES: + k_0
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^8: T0·T1
     vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
@@ -8294,7 +8960,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpxorq      zmm20, zmm20, [rdi + 1216]          ; C5·H^8: U = A + C2
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm3, zmm20, zmm20, 0x10            ; C5·H^8: U0·U1
-    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
     vaesenc     zmm16, zmm16, zmm4                  ; AES: round 1
     vpternlogq  zmm28, zmm18, zmm3, 0x96            ; C6·H^7: HI += it
     vaesenc     zmm3, zmm17, zmm4                   ; AES: round 1
@@ -8312,9 +8978,9 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
     vpclmulqdq  zmm27, zmm21, zmm21, 0x10           ; C7·H^6: A0·A1
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm13, zmm5                   ; AES: round 2
+    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
     vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C8·H^5: S += it
-    vaesenc     zmm13, zmm16, zmm5                  ; AES: round 2
+    vaesenc     zmm12, zmm16, zmm5                  ; AES: round 2
     vpxorq      zmm16, zmm17, [rdi + 384]           ; C6·H^7: T = A + C1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
@@ -8333,7 +8999,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm5, zmm17, zmm17, 0x10            ; C6·H^7: U0·U1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
     vpxorq      zmm17, zmm21, [rdi + 1344]          ; C7·H^6: U = A + C2
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7·H^6: U0·U1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
@@ -8351,7 +9017,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vpclmulqdq  zmm6, zmm19, zmm19, 0x10            ; C8·H^5: A0·A1
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
     vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C9·H^4: A0·A1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
     vpternlogq  zmm30, zmm6, zmm23, 0x96            ; C10·H^3: S += it
@@ -8370,7 +9036,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm31, zmm18, zmm23, 0x96           ; C10·H^3: LO += it
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vpxorq      zmm7, zmm19, [rdi + 1408]           ; C8·H^5: U = A + C2
-    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
@@ -8388,7 +9054,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
     vmovdqu64   zmm8, [rbp + 640]                   ; C11·H^2: C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
     vpshufb     zmm8, zmm8, zmm1                    ; C11·H^2: C
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
     vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C10·H^3: A0·A1
@@ -8407,7 +9073,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
     vpclmulqdq  zmm9, zmm21, zmm21, 0x10            ; C11·H^2: T0·T1
-    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
     vpternlogq  zmm31, zmm20, zmm9, 0x96            ; C12·H^1: LO += it
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
     vpxorq      zmm9, zmm18, [rdi + 1536]           ; C10·H^3: U = A + C2
@@ -8426,16 +9092,16 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   zmm9, [rbp + 704]                   ; C12·H^1: C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
     vpshufb     zmm9, zmm9, zmm1                    ; C12·H^1: C
-    vaesenc     zmm10, zmm13, zmm11                 ; AES: round 8
+    vaesenc     zmm10, zmm12, zmm11                 ; AES: round 8
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vmovdqu64   zmm13, [rbp + 64]                   ; C2·H^11: C, bytes as in memory
+    vmovdqu64   zmm12, [rbp + 64]                   ; C2·H^11: C, bytes as in memory
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpshufb     zmm13, zmm13, zmm1                  ; C2·H^11: C
+    vpshufb     zmm12, zmm12, zmm1                  ; C2·H^11: C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
     vpclmulqdq  zmm18, zmm9, zmm9, 0x10             ; C12·H^1: A0·A1
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
     vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm19, zmm13, zmm13, 0x10           ; C2·H^11: A0·A1
+    vpclmulqdq  zmm19, zmm12, zmm12, 0x10           ; C2·H^11: A0·A1
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
     vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C1·H^12: S += it
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 8
@@ -8445,7 +9111,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm11, zmm18, zmm18, 0x10           ; C12·H^1: T0·T1
     vbroadcasti64x2 zmm18, [rdi + 2768]             ; AES: k_9
     vaesenc     zmm4, zmm4, zmm18                   ; AES: round 9
-    vpxorq      zmm19, zmm13, [rdi + 128]           ; C2·H^11: T = A + C1
+    vpxorq      zmm19, zmm12, [rdi + 128]           ; C2·H^11: T = A + C1
     vaesenc     zmm10, zmm10, zmm18                 ; AES: round 9
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2·H^11: T0·T1
     vaesenc     zmm3, zmm3, zmm18                   ; AES: round 9
@@ -8457,26 +9123,26 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C12·H^1: U0·U1
     vaesenc     zmm15, zmm15, zmm18                 ; AES: round 9
     vaesenc     zmm7, zmm7, zmm18                   ; AES: round 9
-    vpxorq      zmm13, zmm13, [rdi + 1024]          ; C2·H^11: U = A + C2
+    vpxorq      zmm12, zmm12, [rdi + 1024]          ; C2·H^11: U = A + C2
     vaesenc     zmm16, zmm16, zmm18                 ; AES: round 9
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2·H^11: U0·U1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2·H^11: U0·U1
     vaesenc     zmm8, zmm8, zmm18                   ; AES: round 9
     vaesenc     zmm0, zmm0, zmm18                   ; AES: round 9
-    vpternlogq  zmm28, zmm9, zmm13, 0x96            ; C1·H^12: HI += it
+    vpternlogq  zmm28, zmm9, zmm12, 0x96            ; C1·H^12: HI += it
     vbroadcasti64x2 zmm9, [rdi + 2784]              ; AES: k_10
-    vmovdqu64   zmm13, [rbp]                        ; C1·H^12: C, bytes as in memory
+    vmovdqu64   zmm12, [rbp]                        ; C1·H^12: C, bytes as in memory
     vpxorq      zmm17, zmm9, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm17                   ; AES: last round: the other text
-    vpshufb     zmm13, zmm13, zmm1                  ; C1·H^12: C
+    vpshufb     zmm12, zmm12, zmm1                  ; C1·H^12: C
     vmovdqu64   [rbp + 768], zmm4                   ; AES: written
-    vpxorq      zmm13, zmm13, zmm26                 ; C1·H^12: A = X + C
+    vpxorq      zmm12, zmm12, zmm26                 ; C1·H^12: A = X + C
     vpxorq      zmm17, zmm9, [r9 + 64]              ; AES: k_Nr + text
-    vpclmulqdq  zmm18, zmm13, zmm13, 0x10           ; C1·H^12: A0·A1
+    vpclmulqdq  zmm18, zmm12, zmm12, 0x10           ; C1·H^12: A0·A1
     vaesenclast zmm10, zmm10, zmm17                 ; AES: last round: the other text
     vmovdqu64   [rbp + 832], zmm10                  ; AES: written
     vpxorq      zmm17, zmm30, zmm18                 ; C1·H^12: S += it
     vpxorq      zmm18, zmm9, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm19, zmm13, [rdi + 64]            ; C1·H^12: T = A + C1
+    vpxorq      zmm19, zmm12, [rdi + 64]            ; C1·H^12: T = A + C1
     vaesenclast zmm3, zmm3, zmm18                   ; AES: last round: the other text
     vmovdqu64   [rbp + 896], zmm3                   ; AES: written
     vpclmulqdq  zmm18, zmm19, zmm19, 0x10           ; C1·H^12: T0·T1
@@ -8484,22 +9150,22 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm31, zmm18, zmm17, 0x96           ; reduce: LO += S
     vaesenclast zmm6, zmm6, zmm19                   ; AES: last round: the other text
     vmovdqu64   [rbp + 960], zmm6                   ; AES: written
-    vpxorq      zmm13, zmm13, [rdi + 960]           ; C1·H^12: U = A + C2
+    vpxorq      zmm12, zmm12, [rdi + 960]           ; C1·H^12: U = A + C2
     vpxorq      zmm18, zmm9, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C1·H^12: U0·U1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C1·H^12: U0·U1
     vaesenclast zmm5, zmm5, zmm18                   ; AES: last round: the other text
     vmovdqu64   [rbp + 1024], zmm5                  ; AES: written
-    vpternlogq  zmm28, zmm13, zmm17, 0x96           ; reduce: HI += S
-    vpxorq      zmm13, zmm9, [r9 + 320]             ; AES: k_Nr + text
+    vpternlogq  zmm28, zmm12, zmm17, 0x96           ; reduce: HI += S
+    vpxorq      zmm12, zmm9, [r9 + 320]             ; AES: k_Nr + text
     vpclmulqdq  zmm17, zmm31, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
-    vaesenclast zmm11, zmm11, zmm13                 ; AES: last round: the other text
+    vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
     vpshufd     zmm18, zmm31, 0x4e                  ; reduce: (LO1, LO0)
     vmovdqu64   [rbp + 1088], zmm11                 ; AES: written
-    vpxorq      zmm13, zmm9, [r9 + 384]             ; AES: k_Nr + text
+    vpxorq      zmm12, zmm9, [r9 + 384]             ; AES: k_Nr + text
     vpternlogq  zmm18, zmm28, zmm17, 0x96           ; reduce: RES = fold(LO) + HI
-    vaesenclast zmm13, zmm15, zmm13                 ; AES: last round: the other text
+    vaesenclast zmm12, zmm15, zmm12                 ; AES: last round: the other text
     vextracti64x4 ymm15, zmm18, 0x01                ; reduce: upper lanes
-    vmovdqu64   [rbp + 1152], zmm13                 ; AES: written
+    vmovdqu64   [rbp + 1152], zmm12                 ; AES: written
     vpxorq      zmm17, zmm9, [r9 + 448]             ; AES: k_Nr + text
     vpxorq      ymm26, ymm18, ymm15                 ; reduce: add up the lanes
     vaesenclast zmm7, zmm7, zmm17                   ; AES: last round: the other text
@@ -8516,35 +9182,34 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpclmulqdq  xmm17, xmm2, xmm2, 0x10             ; lengths: A0·A1
     vmovdqu64   [rbp + 1344], zmm8                  ; AES: written
     vpclmulqdq  xmm19, xmm16, xmm16, 0x10           ; lengths: T0·T1
-    vpxorq      zmm2, zmm9, zmm12                   ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm9, zmm13                   ; AES: k_Nr + text
+    vaesenclast zmm21, zmm0, zmm2                   ; AES: last round: the other text
     vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 1408]{k1}, zmm0              ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
     vpshufb     zmm2, zmm10, zmm1                   ; C
-    vpxorq      zmm9, zmm2, [rdx + 64]              ; C2: T = A + C1
-    vpxorq      zmm10, zmm2, [rdx + 960]            ; C2: U = A + C2
+    vpxorq      zmm9, zmm2, [r10 + 64]              ; C2: T = A + C1
+    vpxorq      zmm10, zmm2, [r10 + 960]            ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm12, zmm3, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm16, zmm3, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm13, zmm3, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm16, zmm3, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C3: T0·T1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3: U0·U1
     vpternlogq  zmm17, zmm2, zmm3, 0x96             ; C3: S += it
-    vpternlogq  zmm19, zmm9, zmm12, 0x96            ; C3: LO += it
+    vpternlogq  zmm19, zmm9, zmm13, 0x96            ; C3: LO += it
     vpternlogq  zmm18, zmm10, zmm16, 0x96           ; C3: HI += it
     vpshufb     zmm2, zmm6, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vpshufb     zmm5, zmm5, zmm1                    ; C
-    vpxorq      zmm9, zmm5, [rdx + 256]             ; C5: T = A + C1
-    vpxorq      zmm10, zmm5, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm9, zmm5, [r10 + 256]             ; C5: T = A + C1
+    vpxorq      zmm10, zmm5, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
@@ -8552,14 +9217,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm19, zmm3, zmm9, 0x96             ; C5: LO += it
     vpternlogq  zmm18, zmm6, zmm10, 0x96            ; C5: HI += it
     vpshufb     zmm2, zmm11, zmm1                   ; C
-    vpxorq      zmm3, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
-    vpshufb     zmm6, zmm13, zmm1                   ; C
-    vpxorq      zmm9, zmm6, [rdx + 384]             ; C7: T = A + C1
-    vpxorq      zmm10, zmm6, [rdx + 1280]           ; C7: U = A + C2
+    vpshufb     zmm6, zmm12, zmm1                   ; C
+    vpxorq      zmm9, zmm6, [r10 + 384]             ; C7: T = A + C1
+    vpxorq      zmm10, zmm6, [r10 + 1280]           ; C7: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
@@ -8567,14 +9232,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm19, zmm3, zmm9, 0x96             ; C7: LO += it
     vpternlogq  zmm18, zmm5, zmm10, 0x96            ; C7: HI += it
     vpshufb     zmm2, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: U0·U1
     vpshufb     zmm6, zmm15, zmm1                   ; C
-    vpxorq      zmm7, zmm6, [rdx + 512]             ; C9: T = A + C1
-    vpxorq      zmm9, zmm6, [rdx + 1408]            ; C9: U = A + C2
+    vpxorq      zmm7, zmm6, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm9, zmm6, [r10 + 1408]            ; C9: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: U0·U1
@@ -8582,16 +9247,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm19, zmm3, zmm7, 0x96             ; C9: LO += it
     vpternlogq  zmm18, zmm5, zmm9, 0x96             ; C9: HI += it
     vpshufb     zmm2, zmm8, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 576]             ; C10: T = A + C1
-    vpxorq      zmm5, zmm2, [rdx + 1472]            ; C10: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 576]             ; C10: T = A + C1
+    vpxorq      zmm5, zmm2, [r10 + 1472]            ; C10: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C10: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C10: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C10: U0·U1
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm6{k2}{z}, [rdx + 640]            ; powers of the blocks that there are
-    vmovdqu8    zmm7{k2}{z}, [rdx + 1536]           ; powers of the blocks that there are
-    vpxorq      zmm6, zmm0, zmm6                    ; C11: T = A + C1
-    vpxorq      zmm7, zmm0, zmm7                    ; C11: U = A + C2
+    vpxorq      zmm6, zmm0, [r10 + 640]             ; C11: T = A + C1
+    vpxorq      zmm7, zmm0, [r10 + 1536]            ; C11: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C11: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C11: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C11: U0·U1
@@ -8600,428 +9263,488 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vpternlogq  zmm18, zmm5, zmm7, 0x96             ; C11: HI += it
     vpshufb     zmm0, zmm4, zmm1                    ; C
     vpxorq      zmm0, zmm0, zmm26                   ; A = X + C
-    vpxorq      zmm2, zmm0, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm3, zmm0, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm2, zmm0, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
     vpxorq      zmm12, zmm17, zmm0                  ; C1: S += it
     vpxorq      zmm5, zmm19, zmm2                   ; C1: LO += it
-    vpxorq      zmm21, zmm18, zmm3                  ; C1: HI += it
-    jmp         .rest_reduce
+    vpxorq      zmm23, zmm18, zmm3                  ; C1: HI += it
+    jmp         .rest_written
 .rest_over_11:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         rdx, [rdi + 816]
-    sub         rdx, rcx                            ; H^(m+1)
-    vmovdqu64   xmm14, [rdx + 1792]                 ; the key terms of all powers that are met
-    sub         rsi, 704                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm12{k1}{z}, [r9 + 704]            ; text, zero-padded
-    vmovdqu64   [rsp + 64], zmm12                   ; spill
     vpshufb     zmm12, zmm0, zmm1                   ; AES: counter block
-    vmovdqu64   zmm13, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
-    vpaddd      zmm15, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm13, zmm13, zmm1                  ; C3·H^10: C
-    vpshufb     zmm15, zmm15, zmm1                  ; AES: counter block
-    vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm17, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
+    vmovdqu64   zmm15, [rbp + 128]                  ; C3·H^10: C, bytes as in memory
+    vpaddd      zmm16, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm15, zmm15, zmm1                  ; C3·H^10: C
     vpshufb     zmm16, zmm16, zmm1                  ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm1                  ; C4·H^9: C
-    vpaddd      zmm18, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm18, zmm18, zmm1                  ; AES: counter block
-    vmovdqu64   zmm19, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
-    vpaddd      zmm20, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm20, zmm20, zmm1                  ; AES: counter block
-    vpshufb     zmm19, zmm19, zmm1                  ; C5·H^8: C
-    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm30, zmm13, zmm13, 0x10           ; C3·H^10: A0·A1
+    vpaddd      zmm17, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm18, [rbp + 192]                  ; C4·H^9: C, bytes as in memory
+    vpshufb     zmm17, zmm17, zmm1                  ; AES: counter block
+    vpshufb     zmm18, zmm18, zmm1                  ; C4·H^9: C
+    vpaddd      zmm19, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm19, zmm1                  ; AES: counter block
+    vmovdqu64   zmm20, [rbp + 256]                  ; C5·H^8: C, bytes as in memory
+    vpaddd      zmm21, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm21, zmm21, zmm1                  ; AES: counter block
-    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm23, zmm17, zmm17, 0x10           ; C4·H^9: A0·A1
+    vpshufb     zmm20, zmm20, zmm1                  ; C5·H^8: C
+    vpaddd      zmm22, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm30, zmm15, zmm15, 0x10           ; C3·H^10: A0·A1
     vpshufb     zmm22, zmm22, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm19, zmm19, 0x10           ; C5·H^8: A0·A1
-    vpaddd      zmm25, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
-    vpshufb     zmm25, zmm25, zmm1                  ; AES: counter block
-    vpternlogq  zmm30, zmm23, zmm24, 0x96           ; C6·H^7: S += it
-    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
-    vpxorq      zmm24, zmm13, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpaddd      zmm23, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
+    vpclmulqdq  zmm24, zmm18, zmm18, 0x10           ; C4·H^9: A0·A1
     vpshufb     zmm23, zmm23, zmm1                  ; AES: counter block
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
-    vpclmulqdq  zmm31, zmm24, zmm24, 0x10           ; C3·H^10: T0·T1
-    vpshufb     zmm24, zmm27, zmm1                  ; AES: counter block
-    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_40]  ; AES: 40 blocks ahead
-    vpxorq      zmm28, zmm17, [rdi + 256]           ; C4·H^9: T = A + C1
+    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C5·H^8: A0·A1
+    vpaddd      zmm27, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpshufb     zmm27, zmm27, zmm1                  ; AES: counter block
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C4·H^9: T0·T1
+    vpternlogq  zmm30, zmm24, zmm25, 0x96           ; C6·H^7: S += it
+    vpaddd      zmm24, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
+    vpxorq      zmm25, zmm15, [rdi + 192]           ; C3·H^10: T = A + C1
+    vpshufb     zmm24, zmm24, zmm1                  ; AES: counter block
+    vpaddd      zmm28, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
+    vpclmulqdq  zmm31, zmm25, zmm25, 0x10           ; C3·H^10: T0·T1
+    vpshufb     zmm25, zmm28, zmm1                  ; AES: counter block
+    vpaddd      zmm28, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_40]  ; AES: 40 blocks ahead
+    vpxorq      zmm29, zmm18, [rdi + 256]           ; C4·H^9: T = A + C1
+    vpshufb     zmm28, zmm28, zmm1                  ; AES: counter block
+    vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C4·H^9: T0·T1
+    vmovdqu64   [rsp + 64], zmm29                   ; spill
     vpaddd      zmm0, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_blocks_44]  ; AES: 44 blocks ahead
     vpshufb     zmm0, zmm0, zmm1                    ; AES: counter block
-    vpxorq      zmm29, zmm19, [rdi + 320]           ; C5·H^8: T = A + C1
+    vpxorq      zmm29, zmm20, [rdi + 320]           ; C5·H^8: T = A + C1
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm29, zmm29, zmm29, 0x10           ; C5·H^8: T0·T1
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vmovdqu64   [rsp + 128], zmm29                  ; spill
     vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
-    vpternlogq  zmm31, zmm28, zmm29, 0x96           ; C6·H^7: LO += it
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm13, zmm13, [rdi + 1088]          ; C3·H^10: U = A + C2
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vmovdqu64   zmm29, [rsp + 64]                   ; reload
+    vpternlogq  zmm31, zmm29, [rsp + 128], 0x96     ; C6·H^7: LO += it
+    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm15, zmm15, [rdi + 1088]          ; C3·H^10: U = A + C2
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm13, zmm13, 0x10           ; C3·H^10: U0·U1
-    vpxorq      zmm13, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm25, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, [rdi + 1152]          ; C4·H^9: U = A + C2
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4·H^9: U0·U1
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm29, zmm15, zmm15, 0x10           ; C3·H^10: U0·U1
+    vpxorq      zmm15, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm23, zmm27, zmm3                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, [rdi + 1152]          ; C4·H^9: U = A + C2
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm25, zmm27, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, [rdi + 1216]          ; C5·H^8: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4·H^9: U0·U1
+    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
+    vpxorq      zmm27, zmm28, zmm3                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, [rdi + 1216]          ; C5·H^8: U = A + C2
     vpxorq      zmm0, zmm0, zmm3                    ; AES: + k_0
-    vpclmulqdq  zmm3, zmm19, zmm19, 0x10            ; C5·H^8: U0·U1
+    vpclmulqdq  zmm3, zmm20, zmm20, 0x10            ; C5·H^8: U0·U1
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpternlogq  zmm28, zmm17, zmm3, 0x96            ; C6·H^7: HI += it
-    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 1
-    vmovdqu64   zmm16, [rbp + 320]                  ; C6·H^7: C, bytes as in memory
-    vaesenc     zmm17, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm20, zmm4                  ; AES: round 1
-    vpshufb     zmm16, zmm16, zmm1                  ; C6·H^7: C
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 1
+    vpternlogq  zmm29, zmm18, zmm3, 0x96            ; C6·H^7: HI += it
+    vaesenc     zmm3, zmm17, zmm4                   ; AES: round 1
+    vmovdqu64   zmm17, [rbp + 320]                  ; C6·H^7: C, bytes as in memory
+    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 1
     vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm13, zmm13, zmm4                  ; AES: round 1
-    vmovdqu64   zmm20, [rbp + 384]                  ; C7·H^6: C, bytes as in memory
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vpshufb     zmm20, zmm20, zmm1                  ; C7·H^6: C
+    vpshufb     zmm17, zmm17, zmm1                  ; C6·H^7: C
+    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 1
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vmovdqu64   zmm21, [rbp + 384]                  ; C7·H^6: C, bytes as in memory
     vaesenc     zmm22, zmm23, zmm4                  ; AES: round 1
+    vpshufb     zmm21, zmm21, zmm1                  ; C7·H^6: C
     vaesenc     zmm23, zmm24, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm16, zmm16, 0x10           ; C6·H^7: A0·A1
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm20, zmm20, 0x10           ; C7·H^6: A0·A1
+    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm25, zmm17, zmm17, 0x10           ; C6·H^7: A0·A1
+    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm28, zmm21, zmm21, 0x10           ; C7·H^6: A0·A1
     vaesenc     zmm0, zmm0, zmm4                    ; AES: round 1
     vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
-    vpternlogq  zmm30, zmm24, zmm27, 0x96           ; C8·H^5: S += it
-    vaesenc     zmm12, zmm15, zmm5                  ; AES: round 2
-    vpxorq      zmm15, zmm16, [rdi + 384]           ; C6·H^7: T = A + C1
+    vpternlogq  zmm30, zmm25, zmm28, 0x96           ; C8·H^5: S += it
+    vaesenc     zmm12, zmm16, zmm5                  ; AES: round 2
+    vpxorq      zmm16, zmm17, [rdi + 384]           ; C6·H^7: T = A + C1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6·H^7: T0·T1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6·H^7: T0·T1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpxorq      zmm24, zmm20, [rdi + 448]           ; C7·H^6: T = A + C1
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C7·H^6: T0·T1
-    vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vpxorq      zmm25, zmm21, [rdi + 448]           ; C7·H^6: T = A + C1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7·H^6: T0·T1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vpternlogq  zmm31, zmm15, zmm24, 0x96           ; C8·H^5: LO += it
-    vaesenc     zmm15, zmm23, zmm5                  ; AES: round 2
-    vpxorq      zmm16, zmm16, [rdi + 1280]          ; C6·H^7: U = A + C2
-    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 2
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
+    vpternlogq  zmm31, zmm16, zmm25, 0x96           ; C8·H^5: LO += it
+    vaesenc     zmm16, zmm24, zmm5                  ; AES: round 2
+    vpxorq      zmm17, zmm17, [rdi + 1280]          ; C6·H^7: U = A + C2
+    vaesenc     zmm24, zmm27, zmm5                  ; AES: round 2
     vaesenc     zmm0, zmm0, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm16, zmm16, 0x10            ; C6·H^7: U0·U1
+    vpclmulqdq  zmm5, zmm17, zmm17, 0x10            ; C6·H^7: U0·U1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpxorq      zmm16, zmm20, [rdi + 1344]          ; C7·H^6: U = A + C2
+    vpxorq      zmm17, zmm21, [rdi + 1344]          ; C7·H^6: U = A + C2
     vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7·H^6: U0·U1
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7·H^6: U0·U1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vpternlogq  zmm28, zmm5, zmm16, 0x96            ; C8·H^5: HI += it
-    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 3
-    vmovdqu64   zmm16, [rbp + 448]                  ; C8·H^5: C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
-    vpshufb     zmm16, zmm16, zmm1                  ; C8·H^5: C
-    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 3
-    vmovdqu64   zmm21, [rbp + 512]                  ; C9·H^4: C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vpternlogq  zmm29, zmm5, zmm17, 0x96            ; C8·H^5: HI += it
+    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 3
+    vmovdqu64   zmm17, [rbp + 448]                  ; C8·H^5: C, bytes as in memory
     vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 3
-    vpshufb     zmm21, zmm21, zmm1                  ; C9·H^4: C
+    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 3
+    vpshufb     zmm17, zmm17, zmm1                  ; C8·H^5: C
+    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 3
+    vmovdqu64   zmm22, [rbp + 512]                  ; C9·H^4: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 3
+    vpshufb     zmm22, zmm22, zmm1                  ; C9·H^4: C
     vaesenc     zmm0, zmm0, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm16, zmm16, 0x10            ; C8·H^5: A0·A1
+    vpclmulqdq  zmm6, zmm17, zmm17, 0x10            ; C8·H^5: A0·A1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C9·H^4: A0·A1
+    vpclmulqdq  zmm24, zmm22, zmm22, 0x10           ; C9·H^4: A0·A1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpternlogq  zmm30, zmm6, zmm23, 0x96            ; C10·H^3: S += it
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 4
-    vpxorq      zmm18, zmm16, [rdi + 512]           ; C8·H^5: T = A + C1
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vpternlogq  zmm30, zmm6, zmm24, 0x96            ; C10·H^3: S += it
+    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 4
+    vpxorq      zmm19, zmm17, [rdi + 512]           ; C8·H^5: T = A + C1
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8·H^5: T0·T1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vpxorq      zmm23, zmm21, [rdi + 576]           ; C9·H^4: T = A + C1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
     vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C9·H^4: T0·T1
-    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
-    vpternlogq  zmm31, zmm18, zmm23, 0x96           ; C10·H^3: LO += it
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C8·H^5: T0·T1
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
+    vpxorq      zmm24, zmm22, [rdi + 576]           ; C9·H^4: T = A + C1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C9·H^4: T0·T1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
+    vpternlogq  zmm31, zmm19, zmm24, 0x96           ; C10·H^3: LO += it
     vaesenc     zmm0, zmm0, zmm7                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpxorq      zmm7, zmm16, [rdi + 1408]           ; C8·H^5: U = A + C2
+    vpxorq      zmm7, zmm17, [rdi + 1408]           ; C8·H^5: U = A + C2
     vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8·H^5: U0·U1
-    vaesenc     zmm16, zmm17, zmm8                  ; AES: round 5
-    vpxorq      zmm17, zmm21, [rdi + 1472]          ; C9·H^4: U = A + C2
+    vaesenc     zmm17, zmm18, zmm8                  ; AES: round 5
+    vpxorq      zmm18, zmm22, [rdi + 1472]          ; C9·H^4: U = A + C2
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C9·H^4: U0·U1
-    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
-    vpternlogq  zmm28, zmm7, zmm17, 0x96            ; C10·H^3: HI += it
-    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 5
-    vaesenc     zmm17, zmm20, zmm8                  ; AES: round 5
-    vmovdqu64   zmm18, [rbp + 576]                  ; C10·H^3: C, bytes as in memory
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C9·H^4: U0·U1
     vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
-    vpshufb     zmm18, zmm18, zmm1                  ; C10·H^3: C
-    vaesenc     zmm19, zmm22, zmm8                  ; AES: round 5
+    vpternlogq  zmm29, zmm7, zmm18, 0x96            ; C10·H^3: HI += it
+    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 5
+    vaesenc     zmm18, zmm21, zmm8                  ; AES: round 5
+    vmovdqu64   zmm19, [rbp + 576]                  ; C10·H^3: C, bytes as in memory
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 5
+    vpshufb     zmm19, zmm19, zmm1                  ; C10·H^3: C
+    vaesenc     zmm20, zmm23, zmm8                  ; AES: round 5
     vaesenc     zmm0, zmm0, zmm8                    ; AES: round 5
     vmovdqu64   zmm8, [rbp + 640]                   ; C11·H^2: C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vpshufb     zmm8, zmm8, zmm1                    ; C11·H^2: C
     vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm20, zmm18, zmm18, 0x10           ; C10·H^3: A0·A1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm21, zmm8, zmm8, 0x10             ; C11·H^2: A0·A1
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpternlogq  zmm30, zmm20, zmm21, 0x96           ; C12·H^1: S += it
-    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpxorq      zmm20, zmm18, [rdi + 640]           ; C10·H^3: T = A + C1
+    vpclmulqdq  zmm21, zmm19, zmm19, 0x10           ; C10·H^3: A0·A1
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C10·H^3: T0·T1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm22, zmm8, zmm8, 0x10             ; C11·H^2: A0·A1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpternlogq  zmm30, zmm21, zmm22, 0x96           ; C12·H^1: S += it
     vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vpxorq      zmm21, zmm8, [rdi + 704]            ; C11·H^2: T = A + C1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vpxorq      zmm21, zmm19, [rdi + 640]           ; C10·H^3: T = A + C1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C10·H^3: T0·T1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
+    vpxorq      zmm22, zmm8, [rdi + 704]            ; C11·H^2: T = A + C1
     vaesenc     zmm0, zmm0, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm9, zmm21, zmm21, 0x10            ; C11·H^2: T0·T1
+    vpclmulqdq  zmm9, zmm22, zmm22, 0x10            ; C11·H^2: T0·T1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
     vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
-    vpternlogq  zmm31, zmm20, zmm9, 0x96            ; C12·H^1: LO += it
+    vpternlogq  zmm31, zmm21, zmm9, 0x96            ; C12·H^1: LO += it
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm9, zmm16, zmm10                  ; AES: round 7
-    vpxorq      zmm16, zmm18, [rdi + 1536]          ; C10·H^3: U = A + C2
+    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 7
+    vpxorq      zmm17, zmm19, [rdi + 1536]          ; C10·H^3: U = A + C2
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C10·H^3: U0·U1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C10·H^3: U0·U1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 7
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
     vpxorq      zmm8, zmm8, [rdi + 1600]            ; C11·H^2: U = A + C2
     vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C11·H^2: U0·U1
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
-    vpternlogq  zmm28, zmm16, zmm8, 0x96            ; C12·H^1: HI += it
-    vaesenc     zmm8, zmm19, zmm10                  ; AES: round 7
-    vmovdqu64   zmm16, [rbp + 704]                  ; C12·H^1: C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 7
+    vpternlogq  zmm29, zmm17, zmm8, 0x96            ; C12·H^1: HI += it
+    vaesenc     zmm8, zmm20, zmm10                  ; AES: round 7
+    vmovdqu64   zmm17, [rbp + 704]                  ; C12·H^1: C, bytes as in memory
     vaesenc     zmm0, zmm0, zmm10                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpshufb     zmm10, zmm16, zmm1                  ; C12·H^1: C
+    vpshufb     zmm10, zmm17, zmm1                  ; C12·H^1: C
     vaesenc     zmm12, zmm12, zmm11                 ; AES: round 8
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vmovdqu64   zmm16, [rbp + 64]                   ; C2·H^11: C, bytes as in memory
+    vmovdqu64   zmm17, [rbp + 64]                   ; C2·H^11: C, bytes as in memory
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vpshufb     zmm16, zmm16, zmm1                  ; C2·H^11: C
+    vpshufb     zmm17, zmm17, zmm1                  ; C2·H^11: C
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm18, zmm10, zmm10, 0x10           ; C12·H^1: A0·A1
-    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C2·H^11: A0·A1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vpternlogq  zmm30, zmm18, zmm19, 0x96           ; C1·H^12: S += it
+    vpclmulqdq  zmm19, zmm10, zmm10, 0x10           ; C12·H^1: A0·A1
     vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
-    vpxorq      zmm18, zmm10, [rdi + 768]           ; C12·H^1: T = A + C1
+    vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C2·H^11: A0·A1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vpternlogq  zmm30, zmm19, zmm20, 0x96           ; C1·H^12: S += it
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 8
+    vpxorq      zmm19, zmm10, [rdi + 768]           ; C12·H^1: T = A + C1
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
     vaesenc     zmm0, zmm0, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm18, zmm18, 0x10           ; C12·H^1: T0·T1
-    vbroadcasti64x2 zmm18, [rdi + 2768]             ; AES: k_9
-    vaesenc     zmm4, zmm4, zmm18                   ; AES: round 9
-    vpxorq      zmm19, zmm16, [rdi + 128]           ; C2·H^11: T = A + C1
-    vaesenc     zmm12, zmm12, zmm18                 ; AES: round 9
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C2·H^11: T0·T1
-    vaesenc     zmm3, zmm3, zmm18                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm18                   ; AES: round 9
-    vpternlogq  zmm31, zmm11, zmm19, 0x96           ; C1·H^12: LO += it
-    vaesenc     zmm6, zmm6, zmm18                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm19, zmm19, 0x10           ; C12·H^1: T0·T1
+    vbroadcasti64x2 zmm19, [rdi + 2768]             ; AES: k_9
+    vaesenc     zmm4, zmm4, zmm19                   ; AES: round 9
+    vpxorq      zmm20, zmm17, [rdi + 128]           ; C2·H^11: T = A + C1
+    vaesenc     zmm12, zmm12, zmm19                 ; AES: round 9
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2·H^11: T0·T1
+    vaesenc     zmm3, zmm3, zmm19                   ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm19                   ; AES: round 9
+    vpternlogq  zmm31, zmm11, zmm20, 0x96           ; C1·H^12: LO += it
+    vaesenc     zmm6, zmm6, zmm19                   ; AES: round 9
     vpxorq      zmm10, zmm10, [rdi + 1664]          ; C12·H^1: U = A + C2
-    vaesenc     zmm5, zmm5, zmm18                   ; AES: round 9
-    vaesenc     zmm11, zmm13, zmm18                 ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm19                   ; AES: round 9
+    vaesenc     zmm11, zmm15, zmm19                 ; AES: round 9
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C12·H^1: U0·U1
-    vaesenc     zmm7, zmm7, zmm18                   ; AES: round 9
-    vpxorq      zmm13, zmm16, [rdi + 1024]          ; C2·H^11: U = A + C2
-    vaesenc     zmm16, zmm17, zmm18                 ; AES: round 9
-    vaesenc     zmm15, zmm15, zmm18                 ; AES: round 9
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2·H^11: U0·U1
-    vaesenc     zmm8, zmm8, zmm18                   ; AES: round 9
-    vaesenc     zmm0, zmm0, zmm18                   ; AES: round 9
-    vpternlogq  zmm28, zmm10, zmm13, 0x96           ; C1·H^12: HI += it
+    vaesenc     zmm7, zmm7, zmm19                   ; AES: round 9
+    vpxorq      zmm15, zmm17, [rdi + 1024]          ; C2·H^11: U = A + C2
+    vaesenc     zmm17, zmm18, zmm19                 ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm19                 ; AES: round 9
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2·H^11: U0·U1
+    vaesenc     zmm8, zmm8, zmm19                   ; AES: round 9
+    vaesenc     zmm0, zmm0, zmm19                   ; AES: round 9
+    vpternlogq  zmm29, zmm10, zmm15, 0x96           ; C1·H^12: HI += it
     vbroadcasti64x2 zmm10, [rdi + 2784]             ; AES: k_10
-    vmovdqu64   zmm13, [rbp]                        ; C1·H^12: C, bytes as in memory
-    vpxorq      zmm17, zmm10, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm17                   ; AES: last round: the other text
-    vpshufb     zmm13, zmm13, zmm1                  ; C1·H^12: C
+    vmovdqu64   zmm15, [rbp]                        ; C1·H^12: C, bytes as in memory
+    vpxorq      zmm18, zmm10, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm18                   ; AES: last round: the other text
+    vpshufb     zmm15, zmm15, zmm1                  ; C1·H^12: C
     vmovdqu64   [rbp + 768], zmm4                   ; AES: written
-    vpxorq      zmm13, zmm13, zmm26                 ; C1·H^12: A = X + C
-    vpxorq      zmm17, zmm10, [r9 + 64]             ; AES: k_Nr + text
-    vaesenclast zmm17, zmm12, zmm17                 ; AES: last round: the other text
-    vpclmulqdq  zmm12, zmm13, zmm13, 0x10           ; C1·H^12: A0·A1
-    vmovdqu64   [rbp + 832], zmm17                  ; AES: written
+    vpxorq      zmm15, zmm15, zmm26                 ; C1·H^12: A = X + C
+    vpxorq      zmm18, zmm10, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm18, zmm12, zmm18                 ; AES: last round: the other text
+    vpclmulqdq  zmm12, zmm15, zmm15, 0x10           ; C1·H^12: A0·A1
+    vmovdqu64   [rbp + 832], zmm18                  ; AES: written
     vpxorq      zmm12, zmm30, zmm12                 ; C1·H^12: S += it
-    vpxorq      zmm18, zmm10, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm18                   ; AES: last round: the other text
-    vpxorq      zmm18, zmm13, [rdi + 64]            ; C1·H^12: T = A + C1
+    vpxorq      zmm19, zmm10, [r9 + 128]            ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm19                   ; AES: last round: the other text
+    vpxorq      zmm19, zmm15, [rdi + 64]            ; C1·H^12: T = A + C1
     vmovdqu64   [rbp + 896], zmm3                   ; AES: written
-    vpxorq      zmm19, zmm10, [r9 + 192]            ; AES: k_Nr + text
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C1·H^12: T0·T1
-    vaesenclast zmm9, zmm9, zmm19                   ; AES: last round: the other text
-    vpternlogq  zmm31, zmm18, zmm12, 0x96           ; reduce: LO += S
+    vpxorq      zmm20, zmm10, [r9 + 192]            ; AES: k_Nr + text
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C1·H^12: T0·T1
+    vaesenclast zmm9, zmm9, zmm20                   ; AES: last round: the other text
+    vpternlogq  zmm31, zmm19, zmm12, 0x96           ; reduce: LO += S
     vmovdqu64   [rbp + 960], zmm9                   ; AES: written
-    vpxorq      zmm18, zmm10, [r9 + 256]            ; AES: k_Nr + text
-    vpxorq      zmm13, zmm13, [rdi + 960]           ; C1·H^12: U = A + C2
-    vaesenclast zmm6, zmm6, zmm18                   ; AES: last round: the other text
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C1·H^12: U0·U1
+    vpxorq      zmm19, zmm10, [r9 + 256]            ; AES: k_Nr + text
+    vpxorq      zmm15, zmm15, [rdi + 960]           ; C1·H^12: U = A + C2
+    vaesenclast zmm6, zmm6, zmm19                   ; AES: last round: the other text
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C1·H^12: U0·U1
     vmovdqu64   [rbp + 1024], zmm6                  ; AES: written
-    vpxorq      zmm18, zmm10, [r9 + 320]            ; AES: k_Nr + text
-    vpternlogq  zmm28, zmm13, zmm12, 0x96           ; reduce: HI += S
-    vaesenclast zmm13, zmm5, zmm18                  ; AES: last round: the other text
+    vpxorq      zmm19, zmm10, [r9 + 320]            ; AES: k_Nr + text
+    vpternlogq  zmm29, zmm15, zmm12, 0x96           ; reduce: HI += S
+    vaesenclast zmm15, zmm5, zmm19                  ; AES: last round: the other text
     vpclmulqdq  zmm5, zmm31, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
-    vmovdqu64   [rbp + 1088], zmm13                 ; AES: written
+    vmovdqu64   [rbp + 1088], zmm15                 ; AES: written
     vpxorq      zmm12, zmm10, [r9 + 384]            ; AES: k_Nr + text
-    vpshufd     zmm18, zmm31, 0x4e                  ; reduce: (LO1, LO0)
+    vpshufd     zmm19, zmm31, 0x4e                  ; reduce: (LO1, LO0)
     vaesenclast zmm11, zmm11, zmm12                 ; AES: last round: the other text
     vmovdqu64   [rbp + 1152], zmm11                 ; AES: written
-    vpternlogq  zmm18, zmm28, zmm5, 0x96            ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm19, zmm29, zmm5, 0x96            ; reduce: RES = fold(LO) + HI
     vpxorq      zmm5, zmm10, [r9 + 448]             ; AES: k_Nr + text
-    vextracti64x4 ymm12, zmm18, 0x01                ; reduce: upper lanes
+    vextracti64x4 ymm12, zmm19, 0x01                ; reduce: upper lanes
     vaesenclast zmm7, zmm7, zmm5                    ; AES: last round: the other text
     vmovdqu64   [rbp + 1216], zmm7                  ; AES: written
-    vpxorq      ymm26, ymm18, ymm12                 ; reduce: add up the lanes
+    vpxorq      ymm26, ymm19, ymm12                 ; reduce: add up the lanes
     vpxorq      zmm5, zmm10, [r9 + 512]             ; AES: k_Nr + text
     vextracti64x2 xmm12, ymm26, 0x01                ; reduce: upper lanes
-    vaesenclast zmm16, zmm16, zmm5                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 1280], zmm16                 ; AES: written
+    vaesenclast zmm17, zmm17, zmm5                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 1280], zmm17                 ; AES: written
     vpternlogq  xmm26, xmm12, [rdi + 1856], 0x96    ; reduce: minus the key terms
     vpxorq      zmm5, zmm10, [r9 + 576]             ; AES: k_Nr + text
-    vpxorq      xmm18, xmm2, [rdi + 816]            ; lengths: T = A + C1
-    vaesenclast zmm15, zmm15, zmm5                  ; AES: last round: the other text
-    vmovdqu64   [rbp + 1344], zmm15                 ; AES: written
-    vpxorq      xmm19, xmm2, [rdi + 1712]           ; lengths: U = A + C2
+    vpxorq      xmm19, xmm2, [rdi + 816]            ; lengths: T = A + C1
+    vaesenclast zmm16, zmm16, zmm5                  ; AES: last round: the other text
+    vmovdqu64   [rbp + 1344], zmm16                 ; AES: written
+    vpxorq      xmm20, xmm2, [rdi + 1712]           ; lengths: U = A + C2
     vpxorq      zmm5, zmm10, [r9 + 640]             ; AES: k_Nr + text
     vaesenclast zmm8, zmm8, zmm5                    ; AES: last round: the other text
     vpclmulqdq  xmm12, xmm2, xmm2, 0x10             ; lengths: A0·A1
     vmovdqu64   [rbp + 1408], zmm8                  ; AES: written
-    vpclmulqdq  xmm5, xmm18, xmm18, 0x10            ; lengths: T0·T1
-    vpxorq      zmm2, zmm10, [rsp + 64]             ; AES: k_Nr + text
-    vaesenclast zmm0, zmm0, zmm2                    ; AES: last round: the other text
-    vpclmulqdq  xmm21, xmm19, xmm19, 0x10           ; lengths: U0·U1
-    vmovdqu8    [rbp + 1472]{k1}, zmm0              ; AES: written
-    vmovdqu8    zmm0{k1}{z}, zmm0                   ; AES: C, zero-padded
-    vpshufb     zmm2, zmm17, zmm1                   ; C
-    vpxorq      zmm10, zmm2, [rdx + 64]             ; C2: T = A + C1
-    vpxorq      zmm17, zmm2, [rdx + 960]            ; C2: U = A + C2
+    vpclmulqdq  xmm5, xmm19, xmm19, 0x10            ; lengths: T0·T1
+    vpxorq      zmm2, zmm10, zmm13                  ; AES: k_Nr + text
+    vaesenclast zmm21, zmm0, zmm2                   ; AES: last round: the other text
+    vpclmulqdq  xmm23, xmm20, xmm20, 0x10           ; lengths: U0·U1
+    vpandq      zmm0, zmm21, [rdx + 112]            ; AES: C, zero-padded
+    vpshufb     zmm2, zmm18, zmm1                   ; C
+    vpxorq      zmm10, zmm2, [r10 + 64]             ; C2: T = A + C1
+    vpxorq      zmm13, zmm2, [r10 + 960]            ; C2: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C2: T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: U0·U1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: U0·U1
     vpshufb     zmm3, zmm3, zmm1                    ; C
-    vpxorq      zmm18, zmm3, [rdx + 128]            ; C3: T = A + C1
-    vpxorq      zmm19, zmm3, [rdx + 1024]           ; C3: U = A + C2
+    vpxorq      zmm18, zmm3, [r10 + 128]            ; C3: T = A + C1
+    vpxorq      zmm19, zmm3, [r10 + 1024]           ; C3: U = A + C2
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: A0·A1
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: T0·T1
     vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C3: U0·U1
     vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C3: S += it
     vpternlogq  zmm5, zmm10, zmm18, 0x96            ; C3: LO += it
-    vpternlogq  zmm21, zmm17, zmm19, 0x96           ; C3: HI += it
+    vpternlogq  zmm23, zmm13, zmm19, 0x96           ; C3: HI += it
     vpshufb     zmm2, zmm9, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 192]             ; C4: T = A + C1
-    vpxorq      zmm9, zmm2, [rdx + 1088]            ; C4: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 192]             ; C4: T = A + C1
+    vpxorq      zmm9, zmm2, [r10 + 1088]            ; C4: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
     vpshufb     zmm6, zmm6, zmm1                    ; C
-    vpxorq      zmm10, zmm6, [rdx + 256]            ; C5: T = A + C1
-    vpxorq      zmm17, zmm6, [rdx + 1152]           ; C5: U = A + C2
+    vpxorq      zmm10, zmm6, [r10 + 256]            ; C5: T = A + C1
+    vpxorq      zmm13, zmm6, [r10 + 1152]           ; C5: U = A + C2
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: T0·T1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: U0·U1
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: U0·U1
     vpternlogq  zmm12, zmm2, zmm6, 0x96             ; C5: S += it
     vpternlogq  zmm5, zmm3, zmm10, 0x96             ; C5: LO += it
-    vpternlogq  zmm21, zmm9, zmm17, 0x96            ; C5: HI += it
-    vpshufb     zmm2, zmm13, zmm1                   ; C
-    vpxorq      zmm3, zmm2, [rdx + 320]             ; C6: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 1216]            ; C6: U = A + C2
+    vpternlogq  zmm23, zmm9, zmm13, 0x96            ; C5: HI += it
+    vpshufb     zmm2, zmm15, zmm1                   ; C
+    vpxorq      zmm3, zmm2, [r10 + 320]             ; C6: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 1216]            ; C6: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C6: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
     vpshufb     zmm9, zmm11, zmm1                   ; C
-    vpxorq      zmm10, zmm9, [rdx + 384]            ; C7: T = A + C1
-    vpxorq      zmm11, zmm9, [rdx + 1280]           ; C7: U = A + C2
+    vpxorq      zmm10, zmm9, [r10 + 384]            ; C7: T = A + C1
+    vpxorq      zmm11, zmm9, [r10 + 1280]           ; C7: U = A + C2
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: A0·A1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: T0·T1
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
     vpternlogq  zmm12, zmm2, zmm9, 0x96             ; C7: S += it
     vpternlogq  zmm5, zmm3, zmm10, 0x96             ; C7: LO += it
-    vpternlogq  zmm21, zmm6, zmm11, 0x96            ; C7: HI += it
+    vpternlogq  zmm23, zmm6, zmm11, 0x96            ; C7: HI += it
     vpshufb     zmm2, zmm7, zmm1                    ; C
-    vpxorq      zmm3, zmm2, [rdx + 448]             ; C8: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 1344]            ; C8: U = A + C2
+    vpxorq      zmm3, zmm2, [r10 + 448]             ; C8: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 1344]            ; C8: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C8: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C8: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: U0·U1
-    vpshufb     zmm7, zmm16, zmm1                   ; C
-    vpxorq      zmm9, zmm7, [rdx + 512]             ; C9: T = A + C1
-    vpxorq      zmm10, zmm7, [rdx + 1408]           ; C9: U = A + C2
+    vpshufb     zmm7, zmm17, zmm1                   ; C
+    vpxorq      zmm9, zmm7, [r10 + 512]             ; C9: T = A + C1
+    vpxorq      zmm10, zmm7, [r10 + 1408]           ; C9: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C9: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C9: U0·U1
     vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C9: S += it
     vpternlogq  zmm5, zmm3, zmm9, 0x96              ; C9: LO += it
-    vpternlogq  zmm21, zmm6, zmm10, 0x96            ; C9: HI += it
-    vpshufb     zmm2, zmm15, zmm1                   ; C
-    vpxorq      zmm3, zmm2, [rdx + 576]             ; C10: T = A + C1
-    vpxorq      zmm6, zmm2, [rdx + 1472]            ; C10: U = A + C2
+    vpternlogq  zmm23, zmm6, zmm10, 0x96            ; C9: HI += it
+    vpshufb     zmm2, zmm16, zmm1                   ; C
+    vpxorq      zmm3, zmm2, [r10 + 576]             ; C10: T = A + C1
+    vpxorq      zmm6, zmm2, [r10 + 1472]            ; C10: U = A + C2
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C10: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C10: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C10: U0·U1
     vpshufb     zmm7, zmm8, zmm1                    ; C
-    vpxorq      zmm8, zmm7, [rdx + 640]             ; C11: T = A + C1
-    vpxorq      zmm9, zmm7, [rdx + 1536]            ; C11: U = A + C2
+    vpxorq      zmm8, zmm7, [r10 + 640]             ; C11: T = A + C1
+    vpxorq      zmm9, zmm7, [r10 + 1536]            ; C11: U = A + C2
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C11: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C11: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C11: U0·U1
     vpternlogq  zmm12, zmm2, zmm7, 0x96             ; C11: S += it
     vpternlogq  zmm5, zmm3, zmm8, 0x96              ; C11: LO += it
-    vpternlogq  zmm21, zmm6, zmm9, 0x96             ; C11: HI += it
+    vpternlogq  zmm23, zmm6, zmm9, 0x96             ; C11: HI += it
     vpshufb     zmm0, zmm0, zmm1                    ; C
-    vmovdqu8    zmm2{k2}{z}, [rdx + 704]            ; powers of the blocks that there are
-    vmovdqu8    zmm3{k2}{z}, [rdx + 1600]           ; powers of the blocks that there are
-    vpxorq      zmm2, zmm0, zmm2                    ; C12: T = A + C1
-    vpxorq      zmm3, zmm0, zmm3                    ; C12: U = A + C2
+    vpxorq      zmm2, zmm0, [r10 + 704]             ; C12: T = A + C1
+    vpxorq      zmm3, zmm0, [r10 + 1600]            ; C12: U = A + C2
     vpclmulqdq  zmm0, zmm0, zmm0, 0x10              ; C12: A0·A1
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C12: T0·T1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C12: U0·U1
     vpshufb     zmm4, zmm4, zmm1                    ; C
     vpxorq      zmm4, zmm4, zmm26                   ; A = X + C
-    vpxorq      zmm6, zmm4, [rdx]                   ; C1: T = A + C1
-    vpxorq      zmm7, zmm4, [rdx + 896]             ; C1: U = A + C2
+    vpxorq      zmm6, zmm4, [r10]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm4, [r10 + 896]             ; C1: U = A + C2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: A0·A1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: U0·U1
     vpternlogq  zmm12, zmm0, zmm4, 0x96             ; C1: S += it
     vpternlogq  zmm5, zmm2, zmm6, 0x96              ; C1: LO += it
-    vpternlogq  zmm21, zmm3, zmm7, 0x96             ; C1: HI += it
+    vpternlogq  zmm23, zmm3, zmm7, 0x96             ; C1: HI += it
+.rest_written:
+    lea         rdx, [rbp + rsi]                    ; the last register
+    cmp         rcx, 0x40
+    jae         .rest_out_longest
+    cmp         rcx, 0x31
+    jb          .rest_out_under_49
+    vextracti64x2 xmm0, zmm21, 0x02
+    vmovdqu64   [rdx + 768], ymm21                  ; written
+    vmovdqu64   [rdx + 800], xmm0                   ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm21, 0x03
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 48]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 128]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx + 752], xmm0             ; written
+    jmp         .rest_out_done
+.rest_out_under_49:
+    cmp         rcx, 0x21
+    jb          .rest_out_under_33
+    vmovdqu64   [rdx + 768], ymm21                  ; written
+    vextracti64x2 xmm0, zmm21, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm21, 0x02
+    vpxorq      xmm2, xmm2, xmm0                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rcx - 32]        ; at the end
+    vpshufb     xmm0, xmm0, [rsi + rcx + 144]       ; in front
+    vpxorq      xmm0, xmm0, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx + 752], xmm0             ; written
+    jmp         .rest_out_done
+.rest_out_under_33:
+    cmp         rcx, 0x11
+    jb          .rest_out_under_17
+    vmovdqu64   [rdx + 768], xmm21                  ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm0, zmm21, 0x01
+    vpxorq      xmm0, xmm0, xmm21                   ; what the end differs by
+    vpshufb     xmm0, xmm0, [rsi + rcx - 16]        ; at the end
+    vpshufb     xmm2, xmm21, [rsi + rcx + 160]      ; in front
+    vpxorq      xmm0, xmm2, xmm0                    ; the last 16 bytes
+    vmovdqu64   [rdx + rcx + 752], xmm0             ; written
+    jmp         .rest_out_done
+.rest_out_under_17:
+    cmp         rcx, 0x10
+    jb          .rest_out_under_16
+    vmovdqu64   [rdx + 768], xmm21                  ; written
+    jmp         .rest_out_done
+.rest_out_under_16:
+    cmp         rcx, 0x08
+    jb          .rest_out_under_8
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrq     [rdx + 768], xmm21, 0x00            ; the first bytes
+    vpshufb     xmm0, xmm21, [rsi + rcx + 8]        ; the last bytes
+    vpextrq     [rdx + rcx + 760], xmm0, 0x00       ; the last bytes
+    jmp         .rest_out_done
+.rest_out_under_8:
+    cmp         rcx, 0x04
+    jb          .rest_out_under_4
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vmovd       [rdx + 768], xmm21                  ; the first bytes
+    vpshufb     xmm0, xmm21, [rsi + rcx + 12]       ; the last bytes
+    vmovd       [rdx + rcx + 764], xmm0             ; the last bytes
+    jmp         .rest_out_done
+.rest_out_under_4:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrb     byte [rdx + 768], xmm21, 0x00       ; the first bytes
+    mov         rdi, rcx
+    shr         rdi, 0x01
+    vpshufb     xmm0, xmm21, [rsi + rdi + 16]
+    vpextrb     byte [rdx + rdi + 768], xmm0, 0x00  ; byte n >> 1
+    vpshufb     xmm0, xmm21, [rsi + rcx + 15]       ; the last bytes
+    vpextrb     byte [rdx + rcx + 767], xmm0, 0x00  ; the last bytes
+    jmp         .rest_out_done
+.rest_out_longest:
+    vmovdqu64   [rdx + 768], zmm21                  ; written
+.rest_out_done:
 .rest_reduce:
     vpxorq      zmm0, zmm5, zmm12                   ; reduce: LO += S
     vpclmulqdq  zmm2, zmm0, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
     vpshufd     zmm0, zmm0, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm21, zmm12, zmm0, 0x96            ; reduce: + HI
-    vpxorq      zmm0, zmm2, zmm21                   ; reduce: RES = fold(LO) + HI
+    vpternlogq  zmm23, zmm12, zmm0, 0x96            ; reduce: + HI
+    vpxorq      zmm0, zmm2, zmm23                   ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm2, ymm0, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm0, ymm2, 0x01                  ; reduce: upper lanes
@@ -9033,14 +9756,14 @@ gcm128_avx512_winograd_clmul1_x48_seal:
     vmovdqu64   [rax], xmm0                         ; tag
     mov         eax, 0x00
     vzeroupper                                      ; upper halves are the caller's
-    add         rsp, 0x80                           ; frame
+    add         rsp, 0xc0                           ; frame
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
     ret
 .refused:
     mov         eax, 0x02
-    add         rsp, 0x80                           ; frame
+    add         rsp, 0xc0                           ; frame
     pop         r12                                 ; callee-saved
     pop         rbp                                 ; callee-saved
     pop         rbx                                 ; callee-saved
@@ -9049,7 +9772,7 @@ gcm128_avx512_winograd_clmul1_x48_seal:
 
 ; int gcm128_avx512_winograd_clmul1_x48_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len)
 ;   out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none there may be
-;   stack 232 bytes, 2 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi r8 r9 r10 r11 r12 r13
+;   stack 232 bytes, 2 spill slots; writes xmm0-31, rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r11 r12 r13
 ;   secrets may remain in xmm0-31, 144 bytes of stack
 global gcm128_avx512_winograd_clmul1_x48_open:function (gcm128_avx512_winograd_clmul1_x48_open.end - gcm128_avx512_winograd_clmul1_x48_open)
 align 32
@@ -9122,10 +9845,42 @@ gcm128_avx512_winograd_clmul1_x48_open:
     cmp         r11, 0x00
     je          .iv_lengths
 .iv_short:
-    mov         rbx, -1
-    bzhi        rbx, rbx, r11
-    kmovq       k1, rbx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; C_last, zero-padded
+    lea         rbx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rbx, r11
+    cmp         r11, 0x08
+    jae         .iv_few_longest
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r11, 0x04
+    jb          .iv_few_under_4
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + r11 - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rbx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .iv_few_done
+.iv_few_under_4:
+    movzx       ebp, byte [rsi]                     ; byte 0
+    vmovq       xmm3, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    mov         rbp, r11
+    shr         rbp, 0x01
+    movzx       ebp, byte [rsi + rbp]               ; byte n >> 1
+    vmovq       xmm4, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       esi, byte [rsi + r11 - 1]           ; the last byte
+    vmovq       xmm4, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rbx + 112]             ; zero-padded
+    jmp         .iv_few_done
+.iv_few_longest:
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + r11 - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rbx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+.iv_few_done:
     vpshufb     xmm3, xmm3, xmm0                    ; C_last
     vpxorq      xmm3, xmm2, xmm3                    ; (X + C)·H
     vpxorq      xmm2, xmm3, [rdi + 816]             ; (X + C)·H: T = A + C1
@@ -9160,10 +9915,52 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_lane_numbers]  ; lane l is l blocks ahead
     cmp         r8, 0x11
     jae         .more
-    mov         rdx, -1
-    bzhi        rdx, rdx, r8
-    kmovq       k1, rdx                             ; one bit a byte that is left
-    vmovdqu8    xmm2{k1}{z}, [rcx]                  ; AAD, zero-padded
+    vpxorq      xmm2, xmm2, xmm2
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x00
+    je          .text
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rdx, r8
+    cmp         r8, 0x10
+    jae         .padded_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x08
+    jb          .padded_under_8
+    vmovq       xmm2, [rcx]                         ; the first bytes
+    vmovq       xmm3, [rcx + r8 - 8]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 24]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .padded_done
+.padded_under_8:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r8, 0x04
+    jb          .padded_under_4
+    vmovd       xmm2, [rcx]                         ; the first bytes
+    vmovd       xmm3, [rcx + r8 - 4]                ; the last bytes
+    vpshufb     xmm3, xmm3, [rdx + 20]              ; in their places
+    vporq       xmm2, xmm2, xmm3                    ; zero-padded
+    jmp         .padded_done
+.padded_under_4:
+    movzx       esi, byte [rcx]                     ; byte 0
+    vmovq       xmm2, rsi
+    mov         esi, 0x00                           ; no byte stays
+    mov         rsi, r8
+    shr         rsi, 0x01
+    movzx       esi, byte [rcx + rsi]               ; byte n >> 1
+    vmovq       xmm3, rsi
+    mov         esi, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm2, xmm2, xmm3
+    movzx       ecx, byte [rcx + r8 - 1]            ; the last byte
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm2, xmm2, xmm3
+    vpandq      xmm2, xmm2, [rdx + 112]             ; zero-padded
+    jmp         .padded_done
+.padded_longest:
+    vmovdqu64   xmm2, [rcx]                         ; whole blocks
+.padded_done:
     vpshufb     xmm2, xmm2, xmm0                    ; AAD
     jmp         .text
 .more:
@@ -9175,10 +9972,10 @@ gcm128_avx512_winograd_clmul1_x48_open:
     sub         rbp, rdx                            ; bytes before it
     lea         rsi, [rcx + rbp]                    ; the last block
     vpxorq      xmm2, xmm2, xmm2
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 768
     jb          .aad_tail
 .aad_groups:
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .aad_group:
     vmovdqu64   zmm3, [rcx + 128]                   ; C3·H^10: C, bytes as in memory
     vpshufb     zmm5, zmm3, zmm0                    ; C3·H^10: C
@@ -9296,6 +10093,7 @@ gcm128_avx512_winograd_clmul1_x48_open:
     jae         .aad_group
 .aad_after_group:
 .aad_tail:
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     cmp         rbp, 0x00
     je          .aad_absorbed
     lea         r11, [rbp + 15]
@@ -9308,6 +10106,7 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpxorq      xmm4, xmm4, xmm4
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm9, xmm9, xmm9
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .aad_rest
 .aad_first:
     vmovdqu64   zmm4, [rcx]                         ; C·H^m: C, bytes as in memory
@@ -9324,6 +10123,7 @@ gcm128_avx512_winograd_clmul1_x48_open:
     sub         rbp, 0x40
     cmp         rbp, 0x40
     jb          .aad_after_block
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .aad_block:
     vmovdqu64   zmm6, [rcx]                         ; C·H^i: C, bytes as in memory
     vpshufb     zmm6, zmm6, zmm0                    ; C·H^i: C
@@ -9344,10 +10144,20 @@ gcm128_avx512_winograd_clmul1_x48_open:
     cmp         rbp, 0x00
     je          .aad_reduce
 .aad_rest:
-    mov         r11, -1
-    bzhi        r11, r11, rbp
-    kmovq       k1, r11                             ; one bit a byte that is left
-    vmovdqu8    zmm6{k1}{z}, [rcx]                  ; C, zero-padded
+    cmp         rbp, 0x30
+    jae         .aad_last_longest
+    cmp         rbp, 0x20
+    jb          .aad_last_under_32
+    vmovdqu64   ymm6, [rcx]                         ; whole blocks
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .aad_last_done
+.aad_last_under_32:
+    vmovdqu64   xmm6, [rcx]                         ; whole blocks
+    jmp         .aad_last_done
+.aad_last_longest:
+    vmovdqu64   ymm6, [rcx]                         ; whole blocks
+    vinserti64x2 zmm6, zmm6, [rcx + 32], 0x02       ; and the third
+.aad_last_done:
     vpshufb     zmm6, zmm6, zmm0                    ; C
     vpxorq      zmm2, zmm6, zmm2                    ; C·H^i: A = X + C; X counts once
     vpxorq      zmm6, zmm2, [rbx]                   ; C·H^i: T = A + C1
@@ -9369,15 +10179,51 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vextracti64x2 xmm4, ymm2, 0x01                  ; reduce: upper lanes
     vpternlogq  xmm2, xmm4, xmm3, 0x96              ; reduce: minus the key terms
 .aad_absorbed:
-    mov         rcx, -1
-    bzhi        rcx, rcx, rdx
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm3{k1}{z}, [rsi]                  ; AAD, zero-padded
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rcx, rdx
+    cmp         rdx, 0x10
+    jae         .aad_padded_longest
+    cmp         rdx, 0x08
+    jb          .aad_padded_under_8
+    vmovq       xmm3, [rsi]                         ; the first bytes
+    vmovq       xmm4, [rsi + rdx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_8:
+    cmp         rdx, 0x04
+    jb          .aad_padded_under_4
+    vmovd       xmm3, [rsi]                         ; the first bytes
+    vmovd       xmm4, [rsi + rdx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rcx + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_under_4:
+    movzx       r11d, byte [rsi]                    ; byte 0
+    vmovq       xmm3, r11
+    mov         r11d, 0x00                          ; no byte stays
+    mov         r11, rdx
+    shr         r11, 0x01
+    movzx       r11d, byte [rsi + r11]              ; byte n >> 1
+    vmovq       xmm4, r11
+    mov         r11d, 0x00                          ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       edx, byte [rsi + rdx - 1]           ; the last byte
+    vmovq       xmm4, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rcx + 112]             ; zero-padded
+    jmp         .aad_padded_done
+.aad_padded_longest:
+    vmovdqu64   xmm3, [rsi]                         ; whole blocks
+.aad_padded_done:
     vpshufb     xmm3, xmm3, xmm0                    ; AAD
     vpxorq      xmm2, xmm2, xmm3                    ; S = X + the last block
 .text:
-    mov         rsi, r13
-    mov         rdx, r12
+    mov         rdx, r13
+    mov         rcx, r12
     vbroadcasti64x2 zmm3, [rdi + 2624]              ; k_0
     vbroadcasti64x2 zmm4, [rdi + 2640]              ; k_1
     vbroadcasti64x2 zmm5, [rdi + 2656]              ; k_2
@@ -9389,27 +10235,23 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vbroadcasti64x2 zmm11, [rdi + 2752]             ; k_8
     vpshufb     zmm12, zmm1, zmm0                   ; counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_one]  ; the next counters
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 769
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 769
     jae         .groups
-    mov         rcx, r13
-    shl         rcx, 0x03                           ; bits
-    vmovq       xmm13, rcx
+    mov         rsi, r13
+    shl         rsi, 0x03                           ; bits
+    vmovq       xmm13, rsi
     shl         r8, 0x03                            ; bits
     vmovq       xmm14, r8
     vpunpcklqdq xmm13, xmm13, xmm14                 ; bits of both lengths, bytes reversed
-    cmp         rsi, 385
-    jae         .alone_over_6
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0xc1
-    jae         .alone_over_3
-    cmp         rsi, 0x41
-    jae         .alone_over_1
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x01
-    jae         .alone_over_0
-    lea         rcx, [rsi + 15]
+    cmp         rdx, 0x41
+    jae         .alone_more
+    cmp         rdx, 0x11
+    jae         .alone_from_17
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x01
+    jae         .alone_from_1
+    lea         rcx, [rdx + 15]
     and         rcx, -16
     lea         rdx, [rdi + 816]
     sub         rdx, rcx                            ; H^(m+1)
@@ -9444,21 +10286,52 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vbroadcasti64x2 zmm1, [rdi + 2784]              ; AES: k_10
     db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .alone_reduce
-.alone_over_0:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
+.alone_from_1:
+    cmp         rdx, 0x10
+    jae         .alone_from_16
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rsi, rdx
+    cmp         rdx, 0x08
+    jae         .alone_in_1_longest
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x04
+    jb          .alone_in_1_under_4
+    vmovd       xmm14, [r9]                         ; the first bytes
+    vmovd       xmm15, [r9 + rdx - 4]               ; the last bytes
+    vpshufb     xmm15, xmm15, [rsi + 20]            ; in their places
+    vporq       xmm16, xmm14, xmm15                 ; zero-padded
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_in_1_done
+.alone_in_1_under_4:
+    movzx       r8d, byte [r9]                      ; byte 0
+    vmovq       xmm14, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rdx
+    shr         r8, 0x01
+    movzx       r8d, byte [r9 + r8]                 ; byte n >> 1
+    vmovq       xmm15, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm15, xmm15, 0x01
+    vporq       xmm14, xmm14, xmm15
+    movzx       r8d, byte [r9 + rdx - 1]            ; the last byte
+    vmovq       xmm15, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm15, xmm15, 0x02
+    vporq       xmm14, xmm14, xmm15
+    vpandq      xmm16, xmm14, [rsi + 112]           ; zero-padded
+    jmp         .alone_in_1_done
+.alone_in_1_longest:
+    vmovq       xmm14, [r9]                         ; the first bytes
+    vmovq       xmm15, [r9 + rdx - 8]               ; the last bytes
+    vpshufb     xmm15, xmm15, [rsi + 24]            ; in their places
+    vporq       xmm16, xmm14, xmm15                 ; zero-padded
+.alone_in_1_done:
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
     lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9]                  ; text, zero-padded
+    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [r8 + 1776]           ; the key terms of all powers that are met
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
@@ -9466,71 +10339,486 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vpxorq      xmm3, xmm15, xmm17                  ; S: S += it
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
-    vpxorq      xmm15, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm12, xmm15, xmm15, 0x10           ; lengths: T0·T1
+    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
     vpxorq      xmm5, xmm2, [r8 - 16]               ; S: T = A + C1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpxorq      xmm5, xmm12, xmm5                   ; S: LO += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vpxorq      xmm4, xmm4, xmm5                    ; S: LO += it
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
     vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
     vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
     vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
-    vaesenc     zmm7, zmm1, zmm10                   ; AES: round 7
-    vpshufb     zmm1, zmm16, zmm0                   ; C
-    vaesenc     zmm6, zmm4, zmm11                   ; AES: round 8
-    vmovdqu8    zmm8{k2}{z}, [r8]                   ; powers of the blocks that there are
-    vaesenc     zmm4, zmm7, zmm11                   ; AES: round 8
-    vpxorq      zmm7, zmm1, zmm8                    ; C1: T = A + C1
-    vbroadcasti64x2 zmm9, [rdi + 2768]              ; AES: k_9
-    vaesenc     zmm8, zmm6, zmm9                    ; AES: round 9
-    vmovdqu8    zmm6{k2}{z}, [r8 + 896]             ; powers of the blocks that there are
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 9
-    vpxorq      zmm6, zmm1, zmm6                    ; C1: U = A + C2
-    vbroadcasti64x2 zmm9, [rdi + 2784]              ; AES: k_10
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vaesenclast zmm8, zmm8, zmm9                    ; AES: E_K(J_0)
-    vpxorq      zmm15, zmm3, zmm1                   ; C1: S += it
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm3, zmm7, zmm7, 0x10              ; C1: T0·T1
-    vbroadcasti64x2 zmm1, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm29, zmm5, zmm3                   ; C1: LO += it
-    vpxorq      zmm1, zmm1, zmm16                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm2, zmm3                   ; C1: HI += it
-    vmovdqu8    [rdx]{k1}, zmm1                     ; AES: written
+    vaesenc     zmm6, zmm5, zmm11                   ; AES: round 8
+    vpshufb     zmm5, zmm16, zmm0                   ; C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vpxorq      zmm15, zmm3, zmm8                   ; C1: S += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpxorq      zmm3, zmm5, [r8]                    ; C1: T = A + C1
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpxorq      zmm29, zmm4, zmm3                   ; C1: LO += it
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm4, zmm5, [r8 + 896]              ; C1: U = A + C2
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    cmp         rdx, 0x08
+    jae         .alone_out_1_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x04
+    jb          .alone_out_1_under_4
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vmovd       [rcx], xmm1                         ; the first bytes
+    vpshufb     xmm1, xmm1, [rsi + rdx + 12]        ; the last bytes
+    vmovd       [rcx + rdx - 4], xmm1               ; the last bytes
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_out_1_done
+.alone_out_1_under_4:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrb     byte [rcx], xmm1, 0x00              ; the first bytes
+    mov         rdi, rdx
+    shr         rdi, 0x01
+    vpshufb     xmm2, xmm1, [rsi + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm1, [rsi + rdx + 15]        ; the last bytes
+    vpextrb     byte [rcx + rdx - 1], xmm1, 0x00    ; the last bytes
+    jmp         .alone_out_1_done
+.alone_out_1_longest:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrq     [rcx], xmm1, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm1, [rsi + rdx + 8]         ; the last bytes
+    vpextrq     [rcx + rdx - 8], xmm1, 0x00         ; the last bytes
+.alone_out_1_done:
     jmp         .alone_reduce
-.alone_over_1:
-    cmp         rsi, 0x81
-    jae         .alone_over_2
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
+.alone_from_16:
+    vmovdqu64   xmm16, [r9]                         ; whole blocks
+    lea         rdx, [rdx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 816]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [rsi + 1776]          ; the key terms of all powers that are met
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm17, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpxorq      xmm3, xmm15, xmm17                  ; S: S += it
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpxorq      xmm5, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vpxorq      xmm4, xmm4, xmm5                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      xmm2, xmm2, [rsi + 880]             ; S: U = A + C2
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vaesenc     zmm6, zmm5, zmm11                   ; AES: round 8
+    vpshufb     zmm5, zmm16, zmm0                   ; C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vpxorq      zmm15, zmm3, zmm8                   ; C1: S += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpxorq      zmm3, zmm5, [rsi]                   ; C1: T = A + C1
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpxorq      zmm29, zmm4, zmm3                   ; C1: LO += it
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm4, zmm5, [rsi + 896]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], xmm1                         ; written
+    jmp         .alone_reduce
+.alone_from_17:
+    cmp         rdx, 0x31
+    jae         .alone_from_49
+    cmp         rdx, 0x21
+    jae         .alone_from_33
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rsi, rdx
+    vmovdqu64   xmm14, [r9]                         ; whole blocks
+    vmovdqu64   xmm15, [r9 + rdx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rsi + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm16, ymm14, xmm15, 0x01          ; with them
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
     lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
+    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [r8 + 1776]           ; the key terms of all powers that are met
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm17, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpxorq      xmm3, xmm15, xmm17                  ; S: S += it
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpxorq      xmm5, xmm2, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vpxorq      xmm4, xmm4, xmm5                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vaesenc     zmm6, zmm5, zmm11                   ; AES: round 8
+    vpshufb     zmm5, zmm16, zmm0                   ; C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vpxorq      zmm15, zmm3, zmm8                   ; C1: S += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpxorq      zmm3, zmm5, [r8]                    ; C1: T = A + C1
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpxorq      zmm29, zmm4, zmm3                   ; C1: LO += it
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm4, zmm5, [r8 + 896]              ; C1: U = A + C2
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], xmm1                         ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm1, 0x01
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rsi + rdx - 16]        ; at the end
+    vpshufb     xmm1, xmm1, [rsi + rdx + 160]       ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm1              ; written
+    jmp         .alone_reduce
+.alone_from_33:
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rsi, rdx
+    vmovdqu64   ymm14, [r9]                         ; whole blocks
+    vmovdqu64   xmm15, [r9 + rdx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rsi + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm14, xmm15, 0x02          ; with them
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 816]
+    sub         r8, rsi                             ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    vpxorq      xmm14, xmm14, [r8 + 1776]           ; the key terms of all powers that are met
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm17, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpxorq      xmm3, xmm15, xmm17                  ; S: S += it
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpxorq      xmm5, xmm2, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vpxorq      xmm4, xmm4, xmm5                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vaesenc     zmm6, zmm5, zmm11                   ; AES: round 8
+    vpshufb     zmm5, zmm16, zmm0                   ; C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vpxorq      zmm15, zmm3, zmm8                   ; C1: S += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpxorq      zmm3, zmm5, [r8]                    ; C1: T = A + C1
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpxorq      zmm29, zmm4, zmm3                   ; C1: LO += it
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm4, zmm5, [r8 + 896]              ; C1: U = A + C2
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], ymm1                         ; written
+    vextracti64x2 xmm2, zmm1, 0x01
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm1, zmm1, 0x02
+    vpxorq      xmm1, xmm1, xmm2                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rsi + rdx - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rsi + rdx + 144]       ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm1              ; written
+    jmp         .alone_reduce
+.alone_from_49:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x40
+    jae         .alone_from_64
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rsi, rdx
+    vmovdqu64   ymm14, [r9]                         ; whole blocks
+    vinserti64x2 zmm14, zmm14, [r9 + 32], 0x02      ; and the third
+    vmovdqu64   xmm15, [r9 + rdx - 16]              ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [rsi + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm14, xmm15, 0x03          ; with them
+    lea         rsi, [rdx + 15]
+    and         rsi, -16
+    lea         r8, [rdi + 816]
+    sub         r8, rsi                             ; H^(m+1)
     vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 64]             ; text, zero-padded
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm17, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpxorq      xmm3, xmm15, xmm17                  ; S: S += it
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpxorq      xmm5, xmm2, [r8 - 16]               ; S: T = A + C1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vpxorq      xmm4, xmm4, xmm5                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vaesenc     zmm6, zmm5, zmm11                   ; AES: round 8
+    vpshufb     zmm5, zmm16, zmm0                   ; C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vpxorq      zmm15, zmm3, zmm8                   ; C1: S += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpxorq      zmm3, zmm5, [r8]                    ; C1: T = A + C1
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpxorq      zmm29, zmm4, zmm3                   ; C1: LO += it
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm4, zmm5, [r8 + 896]              ; C1: U = A + C2
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    vextracti64x2 xmm2, zmm1, 0x02
+    vmovdqu64   [rcx], ymm1                         ; written
+    vmovdqu64   [rcx + 32], xmm2                    ; written
+    lea         rsi, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm1, zmm1, 0x03
+    vpxorq      xmm1, xmm1, xmm2                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rsi + rdx - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rsi + rdx + 128]       ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rdx - 16], xmm1              ; written
+    jmp         .alone_reduce
+.alone_from_64:
+    vmovdqu64   zmm16, [r9]                         ; whole blocks
+    lea         rdx, [rdx + 15]
+    and         rdx, -16
+    lea         rsi, [rdi + 816]
+    sub         rsi, rdx                            ; H^(m+1)
+    vmovdqu64   xmm14, [rsi + 1776]                 ; the key terms of all powers that are met
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
+    vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm17, xmm2, xmm2, 0x10             ; S: A0·A1
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpxorq      xmm3, xmm15, xmm17                  ; S: S += it
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpxorq      xmm5, xmm2, [rsi - 16]              ; S: T = A + C1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vpxorq      xmm4, xmm4, xmm5                    ; S: LO += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      xmm2, xmm2, [rsi + 880]             ; S: U = A + C2
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vaesenc     zmm6, zmm5, zmm11                   ; AES: round 8
+    vpshufb     zmm5, zmm16, zmm0                   ; C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
+    vpxorq      zmm15, zmm3, zmm8                   ; C1: S += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpxorq      zmm3, zmm5, [rsi]                   ; C1: T = A + C1
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm6, zmm6, zmm7                    ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vpxorq      zmm29, zmm4, zmm3                   ; C1: LO += it
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm4, zmm5, [rsi + 896]             ; C1: U = A + C2
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    vmovdqu64   [rcx], zmm1                         ; written
+    jmp         .alone_reduce
+.alone_more:
+    mov         rsi, rdx
+    sub         rsi, 0x01
+    and         rsi, 0x3f
+    add         rsi, 0x01                           ; bytes of the last register
+    lea         r11, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         r11, rsi
+    mov         r8, rdx
+    sub         r8, rsi                             ; bytes before the last register
+    lea         rbx, [r9 + r8]                      ; the last register
+    cmp         rsi, 0x40
+    jae         .alone_in_longest
+    cmp         rsi, 0x31
+    jb          .alone_in_under_49
+    vmovdqu64   ymm14, [rbx]                        ; whole blocks
+    vinserti64x2 zmm14, zmm14, [rbx + 32], 0x02     ; and the third
+    vmovdqu64   xmm15, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [r11 + 80]            ; those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm14, xmm15, 0x03          ; with them
+    jmp         .alone_in_done
+.alone_in_under_49:
+    cmp         rsi, 0x21
+    jb          .alone_in_under_33
+    vmovdqu64   ymm14, [rbx]                        ; whole blocks
+    vmovdqu64   xmm15, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [r11 + 64]            ; those of the last block, zero-padded
+    vinserti64x2 zmm16, zmm14, xmm15, 0x02          ; with them
+    jmp         .alone_in_done
+.alone_in_under_33:
+    cmp         rsi, 0x11
+    jb          .alone_in_under_17
+    vmovdqu64   xmm14, [rbx]                        ; whole blocks
+    vmovdqu64   xmm15, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm15, xmm15, [r11 + 48]            ; those of the last block, zero-padded
+    vinserti64x2 ymm16, ymm14, xmm15, 0x01          ; with them
+    jmp         .alone_in_done
+.alone_in_under_17:
+    vmovdqu64   xmm14, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm16, xmm14, [r11 + 32]            ; those of the last block, zero-padded
+    jmp         .alone_in_done
+.alone_in_longest:
+    vmovdqu64   zmm16, [rbx]                        ; whole blocks
+.alone_in_done:
+    lea         rbx, [rdx + 15]
+    and         rbx, -16
+    lea         r11, [rdi + 816]
+    sub         r11, rbx                            ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    lea         rbx, [rsi + 15]
+    and         rbx, -16                            ; in whole blocks
+    lea         rbp, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpandq      xmm14, xmm14, [rbp + rbx + 48]      ; if a lane is free
+    vpxorq      xmm14, xmm14, [r11 + 1776]          ; the key terms of all powers that are met
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 449
+    jae         .alone_over_7
+    cmp         rdx, 257
+    jae         .alone_over_4
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0xc1
+    jae         .alone_over_3
+    cmp         rdx, 0x81
+    jae         .alone_over_2
     vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -9543,86 +10831,68 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
     vpshufb     zmm3, zmm18, zmm0                   ; C
-    vaesenc     zmm18, zmm17, zmm4                  ; AES: round 1
-    vpshufb     zmm17, zmm16, zmm0                  ; C
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm17, zmm17, 0x10            ; C2: A0·A1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vaesenc     zmm4, zmm1, zmm4                    ; AES: round 1
+    vpshufb     zmm1, zmm16, zmm0                   ; C
     vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm19, zmm3, zmm3, 0x10             ; C1: A0·A1
-    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm15, zmm4, zmm19, 0x96            ; C1: S += it
-    vaesenc     zmm4, zmm12, zmm6                   ; AES: round 3
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
-    vpxorq      xmm12, xmm13, [rdi + 816]           ; lengths: T = A + C1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm12, xmm12, 0x10            ; lengths: T0·T1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm18, zmm1, zmm1, 0x10             ; C2: A0·A1
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vpternlogq  zmm15, zmm18, zmm5, 0x96            ; C1: S += it
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpxorq      xmm6, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: T0·T1
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpxorq      xmm12, xmm2, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm7, xmm12, xmm12, 0x10            ; S: T0·T1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpxorq      xmm7, xmm2, [r11 - 16]              ; S: T = A + C1
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
+    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; S: T0·T1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vpxorq      xmm29, xmm6, xmm7                   ; S: LO += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vmovdqu8    zmm6{k2}{z}, [r8 + 64]              ; powers of the blocks that there are
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpxorq      zmm6, zmm17, zmm6                   ; C2: T = A + C1
+    vaesenc     zmm6, zmm12, zmm9                   ; AES: round 6
+    vpxorq      zmm7, zmm1, [r11 + 64]              ; C2: T = A + C1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm3, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: T0·T1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpternlogq  zmm29, zmm6, zmm7, 0x96             ; C1: LO += it
+    vpxorq      zmm8, zmm3, [r11]                   ; C1: T = A + C1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpternlogq  zmm29, zmm7, zmm8, 0x96             ; C1: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
     vpxorq      xmm7, xmm13, [rdi + 1712]           ; lengths: U = A + C2
-    vbroadcasti64x2 zmm6, [rdi + 2768]              ; AES: k_9
+    vbroadcasti64x2 zmm8, [rdi + 2768]              ; AES: k_9
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 9
     vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm6                    ; AES: round 9
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 9
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 9
+    vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vbroadcasti64x2 zmm6, [rdi + 2784]              ; AES: k_10
-    vaesenclast zmm4, zmm4, zmm6                    ; AES: E_K(J_0)
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: E_K(J_0)
     vpxorq      xmm12, xmm7, xmm2                   ; S: HI += it
-    vmovdqu8    zmm2{k2}{z}, [r8 + 960]             ; powers of the blocks that there are
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm2, zmm17, zmm2                   ; C2: U = A + C2
-    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm6, zmm4, [r9]                    ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: U0·U1
+    vmovdqu64   [rsp], xmm6                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm1, zmm1, [r11 + 960]             ; C2: U = A + C2
+    vbroadcasti64x2 zmm2, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm6, zmm2, [r9]                    ; AES: k_Nr + text
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C2: U0·U1
     vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpxorq      zmm4, zmm4, zmm16                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 64]{k1}, zmm1                ; AES: written
-    jmp         .alone_reduce
+    vpxorq      zmm3, zmm3, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vpxorq      zmm2, zmm2, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm4, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm12, zmm1, zmm5, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_2:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 128]            ; text, zero-padded
     vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm18, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -9641,110 +10911,87 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
     vpshufb     zmm12, zmm16, zmm0                  ; C
     vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm21, zmm12, zmm12, 0x10           ; C3: A0·A1
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpternlogq  zmm19, zmm20, zmm21, 0x96           ; C3: S += it
+    vpclmulqdq  zmm21, zmm12, zmm12, 0x10           ; C3: A0·A1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpternlogq  zmm19, zmm20, zmm21, 0x96           ; C3: S += it
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
+    vpxorq      xmm15, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; lengths: T0·T1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpxorq      xmm5, xmm2, [r8 - 16]               ; S: T = A + C1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpxorq      xmm5, xmm2, [r11 - 16]              ; S: T = A + C1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
     vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; S: T0·T1
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vpxorq      xmm4, xmm4, xmm5                    ; S: LO += it
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpxorq      zmm5, zmm18, [r8 + 64]              ; C2: T = A + C1
+    vpxorq      xmm5, xmm15, xmm5                   ; S: LO += it
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vpxorq      zmm6, zmm18, [r11 + 64]             ; C2: T = A + C1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vaesenc     zmm15, zmm17, zmm7                  ; AES: round 4
-    vmovdqu8    zmm17{k2}{z}, [r8 + 128]            ; powers of the blocks that there are
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: T0·T1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpxorq      zmm7, zmm12, [r11 + 128]            ; C3: T = A + C1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      zmm7, zmm12, zmm17                  ; C3: T = A + C1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: T0·T1
     vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
+    vpternlogq  zmm5, zmm6, zmm7, 0x96              ; C3: LO += it
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpternlogq  zmm4, zmm5, zmm7, 0x96              ; C3: LO += it
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpxorq      xmm5, xmm13, [rdi + 1712]           ; lengths: U = A + C2
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vaesenc     zmm7, zmm15, zmm9                   ; AES: round 6
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
     vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpxorq      xmm2, xmm5, xmm2                    ; S: HI += it
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vmovdqu8    zmm5{k2}{z}, [r8 + 1024]            ; powers of the blocks that there are
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpxorq      zmm5, zmm12, zmm5                   ; C3: U = A + C2
+    vpxorq      zmm6, zmm18, [r11 + 960]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpxorq      zmm8, zmm18, [r8 + 960]             ; C2: U = A + C2
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vbroadcasti64x2 zmm9, [rdi + 2768]              ; AES: k_9
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C2: U0·U1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: U0·U1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 9
-    vpternlogq  zmm2, zmm8, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
+    vpxorq      zmm9, zmm12, [r11 + 1024]           ; C3: U = A + C2
+    vbroadcasti64x2 zmm8, [rdi + 2768]              ; AES: k_9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 9
+    vpternlogq  zmm2, zmm6, zmm9, 0x96              ; C3: HI += it
+    vaesenc     zmm6, zmm7, zmm8                    ; AES: round 9
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 9
     vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
+    vpshufb     zmm7, zmm7, zmm0                    ; C
     vaesenclast zmm8, zmm3, zmm8                    ; AES: E_K(J_0)
-    vpshufb     zmm3, zmm5, zmm0                    ; C
-    vpclmulqdq  zmm5, zmm3, zmm3, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm3, zmm7, zmm7, 0x10              ; C1: A0·A1
     vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm15, zmm19, zmm5                  ; C1: S += it
-    vbroadcasti64x2 zmm5, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm8, zmm5, [r9]                    ; AES: k_Nr + text
-    vpxorq      zmm9, zmm3, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm15, zmm19, zmm3                  ; C1: S += it
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm8, zmm3, [r9]                    ; AES: k_Nr + text
+    vpxorq      zmm9, zmm7, [r11]                   ; C1: T = A + C1
+    vaesenclast zmm4, zmm4, zmm8                    ; AES: last round: the other text
     vpclmulqdq  zmm8, zmm9, zmm9, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx], zmm6                         ; AES: written
-    vpxorq      zmm6, zmm5, [r9 + 64]               ; AES: k_Nr + text
-    vpxorq      zmm29, zmm4, zmm8                   ; C1: LO += it
-    vaesenclast zmm4, zmm7, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm3, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm5, zmm16                   ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm2, zmm3                   ; C1: HI += it
-    vmovdqu8    [rdx + 128]{k1}, zmm1               ; AES: written
-    jmp         .alone_reduce
+    vmovdqu64   [rcx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm3, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      zmm29, zmm5, zmm8                   ; C1: LO += it
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm7, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    jmp         .alone_written
 .alone_over_3:
-    cmp         rsi, 321
-    jae         .alone_over_5
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 257
-    jae         .alone_over_4
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 192]            ; text, zero-padded
     vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -9753,137 +11000,124 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpaddd      zmm19, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm15, xmm15, xmm20                 ; S: S += it
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vmovdqu64   zmm21, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
-    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
-    vpshufb     zmm1, zmm21, zmm0                   ; C
+    vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm1, [r9 + 64]                     ; C, bytes as in memory
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpshufb     zmm1, zmm1, zmm0                    ; C
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm17, zmm3                  ; AES: + k_0
-    vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
+    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vmovdqu64   zmm21, [r9 + 128]                   ; C, bytes as in memory
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm22, zmm19, zmm3                  ; AES: + k_0
+    vpshufb     zmm19, zmm21, zmm0                  ; C
     vpxorq      zmm3, zmm20, zmm3                   ; AES: + k_0
     vpclmulqdq  zmm20, zmm1, zmm1, 0x10             ; C2: A0·A1
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm17, zmm17, 0x10           ; C3: A0·A1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm19, zmm19, 0x10           ; C3: A0·A1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vpternlogq  zmm15, zmm20, zmm22, 0x96           ; C3: S += it
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpxorq      xmm20, xmm13, [rdi + 816]           ; lengths: T = A + C1
+    vpternlogq  zmm15, zmm20, zmm21, 0x96           ; C3: S += it
+    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 1
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm12, xmm20, xmm20, 0x10           ; lengths: T0·T1
-    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
+    vpxorq      xmm4, xmm13, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpxorq      xmm21, xmm2, [r8 - 16]              ; S: T = A + C1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpclmulqdq  xmm21, xmm21, xmm21, 0x10           ; S: T0·T1
+    vpxorq      xmm21, xmm2, [r11 - 16]             ; S: T = A + C1
+    vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpxorq      xmm29, xmm12, xmm21                 ; S: LO += it
-    vaesenc     zmm5, zmm20, zmm6                   ; AES: round 3
-    vpxorq      zmm12, zmm1, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
+    vpclmulqdq  xmm5, xmm21, xmm21, 0x10            ; S: T0·T1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
+    vpxorq      xmm29, xmm4, xmm5                   ; S: LO += it
+    vaesenc     zmm4, zmm18, zmm6                   ; AES: round 3
+    vpxorq      zmm5, zmm1, [r11 + 64]              ; C2: T = A + C1
+    vaesenc     zmm18, zmm20, zmm6                  ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      zmm6, zmm17, [r8 + 128]             ; C3: T = A + C1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
+    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
+    vaesenc     zmm12, zmm17, zmm7                  ; AES: round 4
+    vpxorq      zmm17, zmm19, [r11 + 128]           ; C3: T = A + C1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: T0·T1
     vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vpternlogq  zmm29, zmm12, zmm6, 0x96            ; C3: LO += it
-    vaesenc     zmm6, zmm19, zmm7                   ; AES: round 4
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpxorq      xmm7, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vpternlogq  zmm29, zmm5, zmm17, 0x96            ; C3: LO += it
+    vaesenc     zmm5, zmm6, zmm8                    ; AES: round 5
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm7, zmm12, zmm8                   ; AES: round 5
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm7, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
     vaesenc     zmm13, zmm18, zmm8                  ; AES: round 5
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpxorq      xmm12, xmm7, xmm2                   ; S: HI += it
-    vaesenc     zmm2, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm13, zmm9                   ; AES: round 6
-    vpxorq      zmm1, zmm1, [r8 + 960]              ; C2: U = A + C2
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C2: U0·U1
+    vpxorq      xmm12, xmm6, xmm2                   ; S: HI += it
+    vaesenc     zmm2, zmm13, zmm9                   ; AES: round 6
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm17, [r8 + 1024]            ; C3: U = A + C2
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpxorq      zmm1, zmm1, [r11 + 960]             ; C2: U = A + C2
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C2: U0·U1
+    vaesenc     zmm6, zmm7, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpxorq      zmm7, zmm19, [r11 + 1024]           ; C3: U = A + C2
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpternlogq  zmm12, zmm1, zmm7, 0x96             ; C3: HI += it
-    vaesenc     zmm1, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm4, zmm11                   ; AES: round 8
-    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpshufb     zmm7, zmm16, zmm0                   ; C
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm7, zmm7, 0x10              ; C4: A0·A1
-    vbroadcasti64x2 zmm9, [rdi + 2768]              ; AES: k_9
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 9
-    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C1: A0·A1
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 9
-    vpternlogq  zmm15, zmm8, zmm10, 0x96            ; C1: S += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 9
-    vmovdqu8    zmm8{k2}{z}, [r8 + 192]             ; powers of the blocks that there are
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 9
-    vbroadcasti64x2 zmm9, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm8, zmm7, zmm8                    ; C4: T = A + C1
-    vaesenclast zmm9, zmm3, zmm9                    ; AES: E_K(J_0)
-    vpclmulqdq  zmm3, zmm8, zmm8, 0x10              ; C4: T0·T1
-    vmovdqu64   [rsp], xmm9                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm9, zmm4, [r8]                    ; C1: T = A + C1
-    vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
+    vpternlogq  zmm12, zmm1, zmm7, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpshufb     zmm8, zmm16, zmm0                   ; C
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C4: A0·A1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
+    vpclmulqdq  zmm10, zmm6, zmm6, 0x10             ; C1: A0·A1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
+    vpternlogq  zmm15, zmm9, zmm10, 0x96            ; C1: S += it
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vaesenclast zmm7, zmm5, zmm7                    ; AES: E_K(J_0)
+    vpxorq      zmm5, zmm8, [r11 + 192]             ; C4: T = A + C1
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
+    vmovdqu64   [rsp], xmm7                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm9, zmm6, [r11]                   ; C1: T = A + C1
+    vpxorq      zmm10, zmm7, [r9]                   ; AES: k_Nr + text
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: T0·T1
-    vpxorq      zmm10, zmm8, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm29, zmm3, zmm9, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx], zmm2                         ; AES: written
-    vmovdqu8    zmm2{k2}{z}, [r8 + 1088]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm8, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm2, zmm7, zmm2                    ; C4: U = A + C2
-    vmovdqu64   [rdx + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm8, [r9 + 128]              ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4: U0·U1
-    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm8, zmm16                   ; AES: k_Nr + text
+    vaesenclast zmm1, zmm1, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm1                         ; AES: written
+    vpternlogq  zmm29, zmm5, zmm9, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm7, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm8, [r11 + 1088]            ; C4: U = A + C2
+    vmovdqu64   [rcx + 64], zmm1                    ; AES: written
+    vpclmulqdq  zmm1, zmm4, zmm4, 0x10              ; C4: U0·U1
+    vpxorq      zmm4, zmm7, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm6, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 128], zmm2                   ; AES: written
+    vpxorq      zmm2, zmm7, zmm16                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm2, zmm4, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 192]{k1}, zmm1               ; AES: written
-    jmp         .alone_reduce
+    vaesenclast zmm3, zmm3, zmm2                    ; AES: last round: the other text
+    vpternlogq  zmm12, zmm1, zmm4, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_4:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 256]            ; text, zero-padded
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 385
+    jae         .alone_over_6
+    cmp         rdx, 321
+    jae         .alone_over_5
     vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm19, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -9892,8 +11126,8 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm21, xmm19, xmm20                 ; S: S += it
     vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm19, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpshufb     zmm20, zmm20, zmm0                  ; C
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
@@ -9905,149 +11139,131 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C2: A0·A1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm24, zmm22, zmm22, 0x10           ; C3: A0·A1
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm22, zmm22, 0x10           ; C3: A0·A1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vpternlogq  zmm21, zmm23, zmm24, 0x96           ; C3: S += it
     vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
-    vpxorq      xmm12, xmm13, [rdi + 816]           ; lengths: T = A + C1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vaesenc     zmm12, zmm15, zmm4                  ; AES: round 1
+    vpxorq      xmm15, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: T0·T1
+    vpclmulqdq  xmm15, xmm15, xmm15, 0x10           ; lengths: T0·T1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vpxorq      xmm23, xmm2, [r8 - 16]              ; S: T = A + C1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vpxorq      xmm23, xmm2, [r11 - 16]             ; S: T = A + C1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm23, xmm23, 0x10            ; S: T0·T1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpxorq      xmm4, xmm12, xmm4                   ; S: LO += it
-    vaesenc     zmm12, zmm15, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm23, xmm23, 0x10            ; S: T0·T1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpxorq      xmm4, xmm15, xmm4                   ; S: LO += it
     vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
-    vpxorq      zmm17, zmm20, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 2
+    vpxorq      zmm18, zmm20, [r11 + 64]            ; C2: T = A + C1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: T0·T1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpxorq      zmm5, zmm22, [r8 + 128]             ; C3: T = A + C1
+    vpclmulqdq  zmm5, zmm18, zmm18, 0x10            ; C2: T0·T1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpxorq      zmm18, zmm22, [r11 + 128]           ; C3: T = A + C1
     vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: T0·T1
     vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpternlogq  zmm4, zmm17, zmm5, 0x96             ; C3: LO += it
-    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
-    vaesenc     zmm17, zmm19, zmm6                  ; AES: round 3
-    vpxorq      xmm13, xmm13, [rdi + 1712]          ; lengths: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: T0·T1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
+    vpternlogq  zmm4, zmm5, zmm18, 0x96             ; C3: LO += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 3
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  xmm6, xmm13, xmm13, 0x10            ; lengths: U0·U1
+    vpxorq      xmm6, xmm13, [rdi + 1712]           ; lengths: U = A + C2
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
     vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vpclmulqdq  xmm6, xmm6, xmm6, 0x10              ; lengths: U0·U1
     vaesenc     zmm13, zmm15, zmm7                  ; AES: round 4
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
     vaesenc     zmm15, zmm17, zmm7                  ; AES: round 4
-    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpxorq      xmm2, xmm6, xmm2                    ; S: HI += it
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      zmm6, zmm20, [r8 + 960]             ; C2: U = A + C2
-    vaesenc     zmm7, zmm12, zmm8                   ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vaesenc     zmm6, zmm12, zmm8                   ; AES: round 5
+    vpxorq      zmm7, zmm20, [r11 + 960]            ; C2: U = A + C2
     vaesenc     zmm12, zmm13, zmm8                  ; AES: round 5
+    vaesenc     zmm13, zmm15, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpxorq      zmm13, zmm22, [r8 + 1024]           ; C3: U = A + C2
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C3: U0·U1
+    vpxorq      zmm15, zmm22, [r11 + 1024]          ; C3: U = A + C2
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  zmm2, zmm6, zmm13, 0x96             ; C3: HI += it
-    vaesenc     zmm6, zmm7, zmm9                    ; AES: round 6
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm12, zmm9                   ; AES: round 6
+    vpclmulqdq  zmm8, zmm15, zmm15, 0x10            ; C3: U0·U1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpternlogq  zmm2, zmm7, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm7, zmm12, zmm9                   ; AES: round 6
+    vaesenc     zmm8, zmm13, zmm9                   ; AES: round 6
+    vmovdqu64   zmm12, [r9 + 192]                   ; C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm12, zmm15, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C4: A0·A1
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpshufb     zmm9, zmm12, zmm0                   ; C
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpshufb     zmm9, zmm16, zmm0                   ; C
+    vpclmulqdq  zmm12, zmm9, zmm9, 0x10             ; C4: A0·A1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpshufb     zmm13, zmm16, zmm0                  ; C
     vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm15, zmm9, zmm9, 0x10             ; C5: A0·A1
+    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C5: A0·A1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpternlogq  zmm21, zmm13, zmm15, 0x96           ; C5: S += it
-    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      zmm10, zmm7, [r8 + 192]             ; C4: T = A + C1
+    vpternlogq  zmm21, zmm12, zmm15, 0x96           ; C5: S += it
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vpxorq      zmm10, zmm9, [r11 + 192]            ; C4: T = A + C1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: T0·T1
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vmovdqu8    zmm13{k2}{z}, [r8 + 256]            ; powers of the blocks that there are
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpxorq      zmm13, zmm9, zmm13                  ; C5: T = A + C1
-    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 8
+    vpxorq      zmm12, zmm13, [r11 + 256]           ; C5: T = A + C1
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm13, zmm13, 0x10           ; C5: T0·T1
-    vbroadcasti64x2 zmm13, [rdi + 2768]             ; AES: k_9
+    vpclmulqdq  zmm11, zmm12, zmm12, 0x10           ; C5: T0·T1
+    vbroadcasti64x2 zmm12, [rdi + 2768]             ; AES: k_9
+    vaesenc     zmm3, zmm3, zmm12                   ; AES: round 9
     vpternlogq  zmm4, zmm10, zmm11, 0x96            ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
-    vmovdqu8    zmm10{k2}{z}, [r8 + 1152]           ; powers of the blocks that there are
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vpxorq      zmm9, zmm9, zmm10                   ; C5: U = A + C2
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
-    vaesenc     zmm10, zmm12, zmm13                 ; AES: round 9
-    vpxorq      zmm7, zmm7, [r8 + 1088]             ; C4: U = A + C2
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm12                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm12                   ; AES: round 9
+    vpxorq      zmm9, zmm9, [r11 + 1088]            ; C4: U = A + C2
+    vaesenc     zmm8, zmm8, zmm12                   ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
+    vaesenc     zmm5, zmm5, zmm12                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm12                   ; AES: round 9
+    vpxorq      zmm10, zmm13, [r11 + 1152]          ; C5: U = A + C2
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
     vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C5: U0·U1
+    vpternlogq  zmm2, zmm9, zmm10, 0x96             ; C5: HI += it
     vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
-    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C5: HI += it
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vpxorq      zmm9, zmm3, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm9, zmm6, zmm9                    ; AES: last round: the other text
-    vpshufb     zmm6, zmm7, zmm0                    ; C
-    vmovdqu64   [rdx], zmm9                         ; AES: written
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C1: A0·A1
-    vpxorq      zmm9, zmm3, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm8, zmm8, zmm9                    ; AES: last round: the other text
-    vpxorq      zmm15, zmm21, zmm7                  ; C1: S += it
-    vmovdqu64   [rdx + 64], zmm8                    ; AES: written
-    vpxorq      zmm7, zmm6, [r8]                    ; C1: T = A + C1
-    vpxorq      zmm8, zmm3, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm3, [r9 + 192]              ; AES: k_Nr + text
-    vpxorq      zmm29, zmm4, zmm7                   ; C1: LO += it
-    vaesenclast zmm4, zmm10, zmm5                   ; AES: last round: the other text
-    vpxorq      zmm5, zmm6, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 192], zmm4                   ; AES: written
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vpxorq      zmm10, zmm3, [r9]                   ; AES: k_Nr + text
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm6                         ; AES: written
+    vpclmulqdq  zmm6, zmm9, zmm9, 0x10              ; C1: A0·A1
+    vpxorq      zmm10, zmm3, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm15, zmm21, zmm6                  ; C1: S += it
+    vmovdqu64   [rcx + 64], zmm7                    ; AES: written
+    vpxorq      zmm6, zmm9, [r11]                   ; C1: T = A + C1
+    vpxorq      zmm7, zmm3, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 128], zmm7                   ; AES: written
+    vpxorq      zmm29, zmm4, zmm6                   ; C1: LO += it
+    vpxorq      zmm4, zmm3, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm9, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 192], zmm4                   ; AES: written
     vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
     vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
-    vmovdqu8    [rdx + 256]{k1}, zmm1               ; AES: written
-    jmp         .alone_reduce
+    jmp         .alone_written
 .alone_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 320]            ; text, zero-padded
     vpshufb     zmm18, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -10062,186 +11278,160 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpshufb     zmm17, zmm17, zmm0                  ; C
     vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vmovdqu64   zmm23, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm24, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm1, zmm23, zmm0                   ; C
-    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
+    vmovdqu64   zmm24, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm1, zmm24, zmm0                   ; C
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C2: A0·A1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm25, zmm1, zmm1, 0x10             ; C3: A0·A1
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpternlogq  zmm15, zmm24, zmm25, 0x96           ; C3: S += it
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpternlogq  zmm15, zmm24, zmm25, 0x96           ; C3: S += it
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpxorq      xmm24, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vpxorq      zmm3, zmm23, zmm3                   ; AES: + k_0
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
     vpclmulqdq  xmm23, xmm24, xmm24, 0x10           ; lengths: T0·T1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vpxorq      xmm24, xmm2, [r8 - 16]              ; S: T = A + C1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vpxorq      xmm24, xmm2, [r11 - 16]             ; S: T = A + C1
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
     vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; S: T0·T1
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vpxorq      xmm29, xmm23, xmm24                 ; S: LO += it
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vpxorq      xmm29, xmm23, xmm24                 ; S: LO += it
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vpxorq      zmm4, zmm17, [r8 + 64]              ; C2: T = A + C1
-    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
+    vpxorq      zmm12, zmm17, [r11 + 64]            ; C2: T = A + C1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
+    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C2: T0·T1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpxorq      zmm23, zmm1, [r8 + 128]             ; C3: T = A + C1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vpxorq      zmm23, zmm1, [r11 + 128]            ; C3: T = A + C1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C3: T0·T1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vpternlogq  zmm29, zmm4, zmm23, 0x96            ; C3: LO += it
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C3: T0·T1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm12, zmm6                   ; AES: round 3
-    vpxorq      xmm5, xmm13, [rdi + 1712]           ; lengths: U = A + C2
-    vaesenc     zmm13, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 3
-    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 3
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 3
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vpternlogq  zmm29, zmm12, zmm23, 0x96           ; C3: LO += it
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
+    vpxorq      xmm12, xmm13, [rdi + 1712]          ; lengths: U = A + C2
+    vaesenc     zmm13, zmm19, zmm6                  ; AES: round 3
+    vaesenc     zmm18, zmm20, zmm6                  ; AES: round 3
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
+    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpxorq      xmm12, xmm5, xmm2                   ; S: HI += it
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpxorq      xmm12, xmm12, xmm2                  ; S: HI += it
     vaesenc     zmm2, zmm13, zmm7                   ; AES: round 4
-    vpxorq      zmm5, zmm17, [r8 + 960]             ; C2: U = A + C2
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 4
-    vaesenc     zmm13, zmm19, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm17, zmm20, zmm7                  ; AES: round 4
-    vpxorq      zmm1, zmm1, [r8 + 1024]             ; C3: U = A + C2
-    vaesenc     zmm18, zmm21, zmm7                  ; AES: round 4
+    vpxorq      zmm6, zmm17, [r11 + 960]            ; C2: U = A + C2
+    vaesenc     zmm13, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm17, zmm19, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
+    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 4
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C3: U0·U1
+    vpxorq      zmm1, zmm1, [r11 + 1024]            ; C3: U = A + C2
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C3: U0·U1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vpternlogq  zmm12, zmm5, zmm1, 0x96             ; C3: HI += it
-    vaesenc     zmm1, zmm6, zmm8                    ; AES: round 5
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm13, zmm8                   ; AES: round 5
-    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 5
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm13, zmm18, zmm8                  ; AES: round 5
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
+    vpternlogq  zmm12, zmm6, zmm1, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm13, zmm8                   ; AES: round 5
+    vaesenc     zmm6, zmm17, zmm8                   ; AES: round 5
+    vmovdqu64   zmm13, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 5
+    vpshufb     zmm13, zmm13, zmm0                  ; C
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpshufb     zmm8, zmm17, zmm0                   ; C
+    vmovdqu64   zmm8, [r9 + 256]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm17, zmm5, zmm5, 0x10             ; C4: A0·A1
+    vpclmulqdq  zmm17, zmm13, zmm13, 0x10           ; C4: A0·A1
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm18, zmm8, zmm8, 0x10             ; C5: A0·A1
     vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
-    vpternlogq  zmm15, zmm17, zmm18, 0x96           ; C5: S += it
+    vpclmulqdq  zmm18, zmm8, zmm8, 0x10             ; C5: A0·A1
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm9, zmm5, [r8 + 192]              ; C4: T = A + C1
+    vpternlogq  zmm15, zmm17, zmm18, 0x96           ; C5: S += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpxorq      zmm9, zmm13, [r11 + 192]            ; C4: T = A + C1
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpxorq      zmm17, zmm8, [r8 + 256]             ; C5: T = A + C1
     vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: T0·T1
-    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 7
+    vpxorq      zmm17, zmm8, [r11 + 256]            ; C5: T = A + C1
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm29, zmm9, zmm17, 0x96            ; C5: LO += it
+    vpclmulqdq  zmm10, zmm17, zmm17, 0x10           ; C5: T0·T1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C5: LO += it
     vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpxorq      zmm5, zmm5, [r8 + 1088]             ; C4: U = A + C2
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpxorq      zmm9, zmm13, [r11 + 1088]           ; C4: U = A + C2
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpxorq      zmm9, zmm8, [r8 + 1152]             ; C5: U = A + C2
-    vaesenc     zmm8, zmm13, zmm11                  ; AES: round 8
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpxorq      zmm8, zmm8, [r11 + 1152]            ; C5: U = A + C2
     vbroadcasti64x2 zmm10, [rdi + 2768]             ; AES: k_9
-    vpternlogq  zmm12, zmm5, zmm9, 0x96             ; C5: HI += it
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
+    vpternlogq  zmm12, zmm9, zmm8, 0x96             ; C5: HI += it
     vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
-    vpshufb     zmm5, zmm5, zmm0                    ; C
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
     vaesenc     zmm7, zmm7, zmm10                   ; AES: round 9
-    vpshufb     zmm9, zmm16, zmm0                   ; C
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 9
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C6: A0·A1
-    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
-    vpclmulqdq  zmm13, zmm5, zmm5, 0x10             ; C1: A0·A1
-    vaesenclast zmm4, zmm4, zmm11                   ; AES: E_K(J_0)
-    vpternlogq  zmm15, zmm10, zmm13, 0x96           ; C1: S += it
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vmovdqu8    zmm4{k2}{z}, [r8 + 320]             ; powers of the blocks that there are
+    vpshufb     zmm9, zmm16, zmm0                   ; C
     vbroadcasti64x2 zmm10, [rdi + 2784]             ; AES: k_10
-    vpxorq      zmm11, zmm10, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm4, zmm9, zmm4                    ; C6: T = A + C1
-    vaesenclast zmm2, zmm2, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm2                         ; AES: written
-    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C6: T0·T1
-    vpxorq      zmm4, zmm10, [r9 + 64]              ; AES: k_Nr + text
-    vpxorq      zmm11, zmm5, [r8]                   ; C1: T = A + C1
-    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm1                    ; AES: written
-    vpclmulqdq  zmm1, zmm11, zmm11, 0x10            ; C1: T0·T1
-    vpxorq      zmm4, zmm10, [r9 + 128]             ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm2, zmm1, 0x96             ; C1: LO += it
-    vaesenclast zmm1, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm1                   ; AES: written
-    vmovdqu8    zmm1{k2}{z}, [r8 + 1216]            ; powers of the blocks that there are
-    vpxorq      zmm2, zmm10, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm10, zmm4, zmm10                  ; AES: E_K(J_0)
+    vpclmulqdq  zmm4, zmm9, zmm9, 0x10              ; C6: A0·A1
+    vmovdqu64   [rsp], xmm10                        ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm10, zmm8, zmm8, 0x10             ; C1: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
+    vpternlogq  zmm15, zmm4, zmm10, 0x96            ; C1: S += it
+    vpxorq      zmm4, zmm11, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm9, [r11 + 320]             ; C6: T = A + C1
+    vmovdqu64   [rcx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: T0·T1
+    vaesenclast zmm2, zmm2, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm8, [r11]                   ; C1: T = A + C1
+    vmovdqu64   [rcx + 64], zmm2                    ; AES: written
+    vpxorq      zmm2, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenclast zmm1, zmm1, zmm2                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm1                   ; AES: written
+    vpternlogq  zmm29, zmm5, zmm4, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vpxorq      zmm2, zmm9, [r11 + 1216]            ; C6: U = A + C2
+    vaesenclast zmm1, zmm6, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm2, zmm2, 0x10              ; C6: U0·U1
+    vpxorq      zmm2, zmm11, [r9 + 256]             ; AES: k_Nr + text
     vaesenclast zmm2, zmm7, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm1, zmm9, zmm1                    ; C6: U = A + C2
-    vmovdqu64   [rdx + 192], zmm2                   ; AES: written
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C6: U0·U1
-    vpxorq      zmm2, zmm10, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm2, zmm8, zmm2                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm5, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 256], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm10, zmm16                  ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm1, zmm4, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 320]{k1}, zmm2               ; AES: written
-    jmp         .alone_reduce
+    vpxorq      zmm4, zmm8, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 256], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm11, zmm16                  ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm12, zmm1, zmm2, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_6:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 577
-    jae         .alone_over_9
-    cmp         rsi, 513
-    jae         .alone_over_8
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 449
-    jae         .alone_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 384]            ; text, zero-padded
     vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm19, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -10256,436 +11446,409 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpshufb     zmm20, zmm20, zmm0                  ; C
     vpaddd      zmm21, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vmovdqu64   zmm22, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm23, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm22, zmm22, zmm0                  ; C
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vmovdqu64   zmm23, [r9 + 128]                   ; C, bytes as in memory
+    vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm23, zmm23, zmm0                  ; C
     vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
     vpclmulqdq  zmm1, zmm20, zmm20, 0x10            ; C2: A0·A1
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm26, zmm22, zmm22, 0x10           ; C3: A0·A1
+    vpclmulqdq  zmm26, zmm23, zmm23, 0x10           ; C3: A0·A1
     vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
     vpternlogq  zmm24, zmm1, zmm26, 0x96            ; C3: S += it
-    vpxorq      zmm1, zmm17, zmm3                   ; AES: + k_0
-    vpxorq      zmm17, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm18, zmm3                   ; AES: + k_0
     vpxorq      xmm18, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; lengths: T0·T1
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      xmm26, xmm2, [r8 - 16]              ; S: T = A + C1
+    vpclmulqdq  xmm18, xmm18, xmm18, 0x10           ; lengths: T0·T1
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpxorq      zmm3, zmm25, zmm3                   ; AES: + k_0
+    vpxorq      xmm25, xmm2, [r11 - 16]             ; S: T = A + C1
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm25, xmm26, xmm26, 0x10           ; S: T0·T1
+    vpclmulqdq  xmm25, xmm25, xmm25, 0x10           ; S: T0·T1
     vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
     vpxorq      xmm18, xmm18, xmm25                 ; S: LO += it
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpxorq      zmm25, zmm20, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      zmm25, zmm20, [r11 + 64]            ; C2: T = A + C1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C2: T0·T1
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vpxorq      zmm26, zmm22, [r8 + 128]            ; C3: T = A + C1
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C2: T0·T1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
-    vpclmulqdq  zmm12, zmm26, zmm26, 0x10           ; C3: T0·T1
+    vpxorq      zmm4, zmm23, [r11 + 128]            ; C3: T = A + C1
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: T0·T1
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vpternlogq  zmm18, zmm25, zmm12, 0x96           ; C3: LO += it
+    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
+    vpternlogq  zmm18, zmm25, zmm4, 0x96            ; C3: LO += it
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm12, zmm17, zmm5                  ; AES: round 2
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
     vpxorq      xmm13, xmm13, [rdi + 1712]          ; lengths: U = A + C2
-    vaesenc     zmm17, zmm19, zmm5                  ; AES: round 2
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: U0·U1
     vaesenc     zmm19, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 2
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: U0·U1
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
+    vaesenc     zmm5, zmm12, zmm6                   ; AES: round 3
+    vaesenc     zmm12, zmm15, zmm6                  ; AES: round 3
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
+    vaesenc     zmm15, zmm17, zmm6                  ; AES: round 3
     vpxorq      xmm2, xmm13, xmm2                   ; S: HI += it
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
-    vpxorq      zmm13, zmm20, [r8 + 960]            ; C2: U = A + C2
-    vaesenc     zmm15, zmm17, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: U0·U1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpxorq      zmm13, zmm20, [r11 + 960]           ; C2: U = A + C2
     vaesenc     zmm17, zmm19, zmm6                  ; AES: round 3
     vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
-    vpxorq      zmm20, zmm22, [r8 + 1024]           ; C3: U = A + C2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: U0·U1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm20, zmm20, 0x10            ; C3: U0·U1
+    vpxorq      zmm6, zmm23, [r11 + 1024]           ; C3: U = A + C2
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
     vpternlogq  zmm2, zmm13, zmm6, 0x96             ; C3: HI += it
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm12, zmm7                   ; AES: round 4
-    vmovdqu64   zmm13, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm12, zmm15, zmm7                  ; AES: round 4
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vaesenc     zmm15, zmm17, zmm7                  ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm13, zmm17, zmm7                  ; AES: round 4
     vaesenc     zmm17, zmm19, zmm7                  ; AES: round 4
-    vmovdqu64   zmm19, [r9 + 256]                   ; C, bytes as in memory
+    vpshufb     zmm6, zmm6, zmm0                    ; C
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpshufb     zmm7, zmm19, zmm0                   ; C
+    vmovdqu64   zmm7, [r9 + 256]                    ; C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm19, zmm13, zmm13, 0x10           ; C4: A0·A1
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm20, zmm7, zmm7, 0x10             ; C5: A0·A1
     vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
-    vpternlogq  zmm24, zmm19, zmm20, 0x96           ; C5: S += it
+    vpshufb     zmm7, zmm7, zmm0                    ; C
     vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm19, zmm6, zmm6, 0x10             ; C4: A0·A1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm20, zmm7, zmm7, 0x10             ; C5: A0·A1
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vpxorq      zmm19, zmm13, [r8 + 192]            ; C4: T = A + C1
+    vpternlogq  zmm24, zmm19, zmm20, 0x96           ; C5: S += it
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm19, zmm19, 0x10            ; C4: T0·T1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpxorq      zmm19, zmm7, [r8 + 256]             ; C5: T = A + C1
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: T0·T1
+    vpxorq      zmm8, zmm6, [r11 + 192]             ; C4: T = A + C1
     vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpxorq      zmm19, zmm7, [r11 + 256]            ; C5: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: T0·T1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
     vpternlogq  zmm18, zmm8, zmm19, 0x96            ; C5: LO += it
-    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 6
-    vaesenc     zmm15, zmm17, zmm9                  ; AES: round 6
-    vpxorq      zmm13, zmm13, [r8 + 1088]           ; C4: U = A + C2
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm13, zmm13, 0x10            ; C4: U0·U1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm7, [r8 + 1152]             ; C5: U = A + C2
+    vpxorq      zmm9, zmm6, [r11 + 1088]            ; C4: U = A + C2
+    vaesenc     zmm6, zmm12, zmm10                  ; AES: round 7
+    vaesenc     zmm8, zmm15, zmm10                  ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: U0·U1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm7, zmm7, 0x10             ; C5: U0·U1
-    vaesenc     zmm7, zmm12, zmm10                  ; AES: round 7
+    vpxorq      zmm12, zmm7, [r11 + 1152]           ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm7, zmm13, zmm10                  ; AES: round 7
+    vpclmulqdq  zmm13, zmm12, zmm12, 0x10           ; C5: U0·U1
+    vaesenc     zmm12, zmm17, zmm10                 ; AES: round 7
     vpternlogq  zmm2, zmm9, zmm13, 0x96             ; C5: HI += it
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vaesenc     zmm9, zmm15, zmm10                  ; AES: round 7
-    vmovdqu64   zmm12, [r9 + 320]                   ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpshufb     zmm10, zmm12, zmm0                  ; C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm12, zmm10, zmm10, 0x10           ; C6: A0·A1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpshufb     zmm13, zmm16, zmm0                  ; C
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C7: A0·A1
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vpternlogq  zmm24, zmm12, zmm15, 0x96           ; C7: S += it
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C6: A0·A1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpshufb     zmm13, zmm16, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 8
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm15, zmm13, zmm13, 0x10           ; C7: A0·A1
     vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
-    vpxorq      zmm12, zmm10, [r8 + 320]            ; C6: T = A + C1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C6: T0·T1
+    vpternlogq  zmm24, zmm10, zmm15, 0x96           ; C7: S += it
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
-    vmovdqu8    zmm15{k2}{z}, [r8 + 384]            ; powers of the blocks that there are
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
-    vpxorq      zmm15, zmm13, zmm15                 ; C7: T = A + C1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
+    vpxorq      zmm10, zmm9, [r11 + 320]            ; C6: T = A + C1
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
+    vpxorq      zmm15, zmm13, [r11 + 384]           ; C7: T = A + C1
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 9
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C7: T0·T1
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
-    vpternlogq  zmm18, zmm12, zmm15, 0x96           ; C7: LO += it
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
-    vmovdqu8    zmm12{k2}{z}, [r8 + 1280]           ; powers of the blocks that there are
-    vaesenclast zmm4, zmm4, zmm11                   ; AES: E_K(J_0)
-    vpxorq      zmm11, zmm13, zmm12                 ; C7: U = A + C2
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vpxorq      zmm10, zmm10, [r8 + 1216]           ; C6: U = A + C2
-    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm12, zmm4, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: U0·U1
-    vaesenclast zmm5, zmm5, zmm12                   ; AES: last round: the other text
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
-    vpternlogq  zmm2, zmm10, zmm11, 0x96            ; C7: HI += it
-    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm4, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm1                    ; AES: written
-    vpxorq      zmm5, zmm4, [r9 + 128]              ; AES: k_Nr + text
-    vpshufb     zmm1, zmm10, zmm0                   ; C
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
-    vpxorq      zmm6, zmm4, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm15, zmm24, zmm5                  ; C1: S += it
-    vmovdqu64   [rdx + 192], zmm6                   ; AES: written
-    vpxorq      zmm5, zmm1, [r8]                    ; C1: T = A + C1
-    vpxorq      zmm6, zmm4, [r9 + 256]              ; AES: k_Nr + text
+    vpternlogq  zmm18, zmm10, zmm15, 0x96           ; C7: LO += it
+    vaesenclast zmm5, zmm5, zmm11                   ; AES: E_K(J_0)
+    vpxorq      zmm9, zmm9, [r11 + 1216]            ; C6: U = A + C2
+    vmovdqu64   [rsp], xmm5                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
+    vbroadcasti64x2 zmm5, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm10, zmm13, [r11 + 1280]          ; C7: U = A + C2
+    vpxorq      zmm11, zmm5, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: U0·U1
+    vpternlogq  zmm2, zmm9, zmm10, 0x96             ; C7: HI += it
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm6                         ; AES: written
+    vpxorq      zmm6, zmm5, [r9 + 64]               ; AES: k_Nr + text
     vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 256], zmm6                   ; AES: written
-    vpxorq      zmm29, zmm18, zmm5                  ; C1: LO += it
-    vpxorq      zmm5, zmm4, [r9 + 320]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm1, zmm1, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 320], zmm5                   ; AES: written
-    vpxorq      zmm4, zmm4, zmm16                   ; AES: k_Nr + text
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm2, zmm1                   ; C1: HI += it
-    vmovdqu8    [rdx + 384]{k1}, zmm3               ; AES: written
-    jmp         .alone_reduce
+    vmovdqu64   [rcx + 64], zmm6                    ; AES: written
+    vpxorq      zmm8, zmm5, [r9 + 128]              ; AES: k_Nr + text
+    vpshufb     zmm6, zmm9, zmm0                    ; C
+    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm1                   ; AES: written
+    vpclmulqdq  zmm8, zmm6, zmm6, 0x10              ; C1: A0·A1
+    vpxorq      zmm1, zmm5, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      zmm15, zmm24, zmm8                  ; C1: S += it
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm6, [r11]                   ; C1: T = A + C1
+    vpxorq      zmm4, zmm5, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 256], zmm4                   ; AES: written
+    vpxorq      zmm29, zmm18, zmm1                  ; C1: LO += it
+    vpxorq      zmm1, zmm5, [r9 + 320]              ; AES: k_Nr + text
+    vaesenclast zmm1, zmm12, zmm1                   ; AES: last round: the other text
+    vpxorq      zmm4, zmm6, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 320], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm5, zmm16                   ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vaesenclast zmm3, zmm3, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
+    jmp         .alone_written
 .alone_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 448]            ; text, zero-padded
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 641
+    jae         .alone_over_10
+    cmp         rdx, 577
+    jae         .alone_over_9
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 513
+    jae         .alone_over_8
     vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm18, xmm2, xmm2, 0x10             ; S: A0·A1
     vpshufb     zmm20, zmm17, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm18, xmm2, xmm2, 0x10             ; S: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm15, xmm15, xmm18                 ; S: S += it
     vpshufb     zmm21, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
     vpshufb     zmm22, zmm18, zmm0                  ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm0                  ; C
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vpshufb     zmm23, zmm18, zmm0                  ; AES: counter block
     vmovdqu64   zmm18, [r9 + 128]                   ; C, bytes as in memory
     vpaddd      zmm24, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
     vpshufb     zmm18, zmm18, zmm0                  ; C
-    vpaddd      zmm26, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm25, zmm17, zmm17, 0x10           ; C2: A0·A1
-    vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm17, zmm17, 0x10           ; C2: A0·A1
     vpaddd      zmm27, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpclmulqdq  zmm1, zmm18, zmm18, 0x10            ; C3: A0·A1
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpternlogq  zmm15, zmm25, zmm1, 0x96            ; C3: S += it
+    vpternlogq  zmm15, zmm26, zmm1, 0x96            ; C3: S += it
     vpxorq      zmm1, zmm19, zmm3                   ; AES: + k_0
-    vpxorq      xmm19, xmm13, [rdi + 816]           ; lengths: T = A + C1
-    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm19, xmm19, xmm19, 0x10           ; lengths: T0·T1
+    vpxorq      zmm19, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      xmm26, xmm13, [rdi + 816]           ; lengths: T = A + C1
+    vpxorq      zmm20, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm21, xmm26, xmm26, 0x10           ; lengths: T0·T1
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      xmm25, xmm2, [r8 - 16]              ; S: T = A + C1
+    vpxorq      xmm26, xmm2, [r11 - 16]             ; S: T = A + C1
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm25, xmm25, xmm25, 0x10           ; S: T0·T1
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm26, xmm26, xmm26, 0x10           ; S: T0·T1
     vpxorq      zmm3, zmm27, zmm3                   ; AES: + k_0
-    vpxorq      xmm29, xmm19, xmm25                 ; S: LO += it
+    vpxorq      xmm29, xmm21, xmm26                 ; S: LO += it
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpxorq      zmm25, zmm17, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm20, zmm25, zmm25, 0x10           ; C2: T0·T1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vpxorq      zmm21, zmm17, [r11 + 64]            ; C2: T = A + C1
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C2: T0·T1
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vpxorq      zmm25, zmm18, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C3: T0·T1
+    vpxorq      zmm26, zmm18, [r11 + 128]           ; C3: T = A + C1
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
-    vpternlogq  zmm29, zmm20, zmm25, 0x96           ; C3: LO += it
+    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C3: T0·T1
+    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
+    vpternlogq  zmm29, zmm21, zmm26, 0x96           ; C3: LO += it
     vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
-    vpxorq      xmm12, xmm13, [rdi + 1712]          ; lengths: U = A + C2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vpxorq      xmm12, xmm13, [rdi + 1712]          ; lengths: U = A + C2
     vaesenc     zmm13, zmm19, zmm5                  ; AES: round 2
-    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 2
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 2
     vaesenc     zmm20, zmm22, zmm5                  ; AES: round 2
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
     vaesenc     zmm21, zmm23, zmm5                  ; AES: round 2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenc     zmm22, zmm24, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 2
     vpxorq      xmm12, xmm12, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm26, zmm5                   ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpxorq      zmm5, zmm17, [r8 + 960]             ; C2: U = A + C2
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm2, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm3, zmm4, zmm6                    ; AES: round 3
+    vpxorq      zmm4, zmm17, [r11 + 960]            ; C2: U = A + C2
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: U0·U1
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
-    vpxorq      zmm17, zmm18, [r8 + 1024]           ; C3: U = A + C2
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 3
+    vaesenc     zmm5, zmm13, zmm6                   ; AES: round 3
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vaesenc     zmm13, zmm19, zmm6                  ; AES: round 3
+    vpxorq      zmm17, zmm18, [r11 + 1024]          ; C3: U = A + C2
+    vaesenc     zmm18, zmm20, zmm6                  ; AES: round 3
+    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: U0·U1
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 3
-    vpternlogq  zmm12, zmm5, zmm17, 0x96            ; C3: HI += it
+    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 3
+    vaesenc     zmm21, zmm23, zmm6                  ; AES: round 3
+    vpternlogq  zmm12, zmm4, zmm17, 0x96            ; C3: HI += it
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm13, zmm7                   ; AES: round 4
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm13, zmm18, zmm7                  ; AES: round 4
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 4
-    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm20, zmm5, zmm5, 0x10             ; C4: A0·A1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm17, zmm17, 0x10           ; C5: A0·A1
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vmovdqu64   zmm4, [r9 + 192]                    ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  zmm15, zmm20, zmm22, 0x96           ; C5: S += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm6, zmm13, zmm7                   ; AES: round 4
+    vmovdqu64   zmm13, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 4
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm4, zmm4, 0x10             ; C4: A0·A1
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm13, zmm13, 0x10            ; C5: A0·A1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      zmm7, zmm5, [r8 + 192]              ; C4: T = A + C1
+    vpternlogq  zmm15, zmm20, zmm7, 0x96            ; C5: S += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpxorq      zmm7, zmm4, [r11 + 192]             ; C4: T = A + C1
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
-    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpxorq      zmm20, zmm17, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vpxorq      zmm20, zmm13, [r11 + 256]           ; C5: T = A + C1
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
     vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5: T0·T1
     vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
-    vpternlogq  zmm29, zmm7, zmm20, 0x96            ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpxorq      zmm5, zmm5, [r8 + 1088]             ; C4: U = A + C2
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vaesenc     zmm7, zmm13, zmm9                   ; AES: round 6
-    vpxorq      zmm8, zmm17, [r8 + 1152]            ; C5: U = A + C2
-    vaesenc     zmm13, zmm18, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm19, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
-    vaesenc     zmm18, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C5: HI += it
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vmovdqu64   zmm5, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vmovdqu64   zmm8, [r9 + 384]                    ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vaesenc     zmm9, zmm13, zmm10                  ; AES: round 7
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm13, zmm17, zmm10                 ; AES: round 7
-    vaesenc     zmm17, zmm18, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm18, zmm5, zmm5, 0x10             ; C6: A0·A1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm19, zmm8, zmm8, 0x10             ; C7: A0·A1
+    vpternlogq  zmm29, zmm7, zmm20, 0x96            ; C5: LO += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      zmm4, zmm4, [r11 + 1088]            ; C4: U = A + C2
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
+    vaesenc     zmm7, zmm17, zmm9                   ; AES: round 6
+    vaesenc     zmm8, zmm18, zmm9                   ; AES: round 6
+    vpxorq      zmm13, zmm13, [r11 + 1152]          ; C5: U = A + C2
+    vaesenc     zmm17, zmm19, zmm9                  ; AES: round 6
+    vaesenc     zmm18, zmm21, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C5: U0·U1
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
+    vpternlogq  zmm12, zmm4, zmm13, 0x96            ; C5: HI += it
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpternlogq  zmm15, zmm18, zmm19, 0x96           ; C7: S += it
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpxorq      zmm10, zmm5, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 8
-    vpxorq      zmm18, zmm8, [r8 + 384]             ; C7: T = A + C1
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7: T0·T1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vmovdqu64   zmm4, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
+    vmovdqu64   zmm9, [r9 + 384]                    ; C, bytes as in memory
+    vaesenc     zmm13, zmm17, zmm10                 ; AES: round 7
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm17, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm4, zmm4, 0x10             ; C6: A0·A1
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm18, zmm9, zmm9, 0x10             ; C7: A0·A1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpternlogq  zmm15, zmm10, zmm18, 0x96           ; C7: S += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpxorq      zmm10, zmm4, [r11 + 320]            ; C6: T = A + C1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
+    vpxorq      zmm18, zmm9, [r11 + 384]            ; C7: T = A + C1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7: T0·T1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
     vpternlogq  zmm29, zmm10, zmm18, 0x96           ; C7: LO += it
-    vbroadcasti64x2 zmm10, [rdi + 2768]             ; AES: k_9
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
-    vpxorq      zmm5, zmm5, [r8 + 1216]             ; C6: U = A + C2
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C6: U0·U1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 9
-    vpxorq      zmm8, zmm8, [r8 + 1280]             ; C7: U = A + C2
-    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 9
-    vaesenc     zmm11, zmm13, zmm10                 ; AES: round 9
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
-    vaesenc     zmm13, zmm17, zmm10                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 9
-    vpternlogq  zmm12, zmm5, zmm8, 0x96             ; C7: HI += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
-    vmovdqu64   zmm5, [r9]                          ; C, bytes as in memory
-    vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
-    vaesenclast zmm8, zmm4, zmm8                    ; AES: E_K(J_0)
-    vpshufb     zmm4, zmm5, zmm0                    ; C
-    vpshufb     zmm5, zmm16, zmm0                   ; C
-    vmovdqu64   [rsp], xmm8                         ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
-    vpclmulqdq  zmm10, zmm5, zmm5, 0x10             ; C8: A0·A1
-    vpxorq      zmm17, zmm8, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm17                   ; AES: last round: the other text
-    vpclmulqdq  zmm17, zmm4, zmm4, 0x10             ; C1: A0·A1
-    vmovdqu64   [rdx], zmm1                         ; AES: written
-    vpternlogq  zmm15, zmm10, zmm17, 0x96           ; C1: S += it
-    vpxorq      zmm1, zmm8, [r9 + 64]               ; AES: k_Nr + text
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
+    vpxorq      zmm4, zmm4, [r11 + 1216]            ; C6: U = A + C2
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vaesenc     zmm10, zmm13, zmm11                 ; AES: round 9
+    vpxorq      zmm9, zmm9, [r11 + 1280]            ; C7: U = A + C2
+    vaesenc     zmm13, zmm17, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: U0·U1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
+    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
+    vpternlogq  zmm12, zmm4, zmm9, 0x96             ; C7: HI += it
+    vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpxorq      zmm9, zmm3, [r9]                    ; AES: k_Nr + text
+    vpshufb     zmm11, zmm16, zmm0                  ; C
+    vaesenclast zmm1, zmm1, zmm9                    ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm1                         ; AES: written
+    vpclmulqdq  zmm1, zmm11, zmm11, 0x10            ; C8: A0·A1
+    vpxorq      zmm9, zmm3, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm9                    ; AES: last round: the other text
+    vpclmulqdq  zmm9, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
+    vpternlogq  zmm15, zmm1, zmm9, 0x96             ; C1: S += it
+    vpxorq      zmm1, zmm3, [r9 + 128]              ; AES: k_Nr + text
     vaesenclast zmm1, zmm6, zmm1                    ; AES: last round: the other text
-    vmovdqu8    zmm6{k2}{z}, [r8 + 448]             ; powers of the blocks that there are
-    vmovdqu64   [rdx + 64], zmm1                    ; AES: written
-    vpxorq      zmm1, zmm8, [r9 + 128]              ; AES: k_Nr + text
-    vpxorq      zmm6, zmm5, zmm6                    ; C8: T = A + C1
+    vpxorq      zmm5, zmm11, [r11 + 448]            ; C8: T = A + C1
+    vmovdqu64   [rcx + 128], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm3, [r9 + 192]              ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C8: T0·T1
     vaesenclast zmm1, zmm7, zmm1                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: T0·T1
-    vmovdqu64   [rdx + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm8, [r9 + 192]              ; AES: k_Nr + text
-    vpxorq      zmm7, zmm4, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm1                   ; AES: written
-    vpclmulqdq  zmm1, zmm7, zmm7, 0x10              ; C1: T0·T1
-    vpxorq      zmm7, zmm8, [r9 + 256]              ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm6, zmm1, 0x96             ; C1: LO += it
-    vaesenclast zmm1, zmm11, zmm7                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 256], zmm1                   ; AES: written
-    vmovdqu8    zmm1{k2}{z}, [r8 + 1344]            ; powers of the blocks that there are
-    vpxorq      zmm6, zmm8, [r9 + 320]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm13, zmm6                   ; AES: last round: the other text
-    vpxorq      zmm1, zmm5, zmm1                    ; C8: U = A + C2
-    vmovdqu64   [rdx + 320], zmm6                   ; AES: written
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C8: U0·U1
-    vpxorq      zmm5, zmm8, [r9 + 384]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm2, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 384], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm8, zmm16                   ; AES: k_Nr + text
+    vpxorq      zmm6, zmm4, [r11]                   ; C1: T = A + C1
+    vmovdqu64   [rcx + 192], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm3, [r9 + 256]              ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vaesenclast zmm1, zmm8, zmm1                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm1                   ; AES: written
+    vpternlogq  zmm29, zmm5, zmm6, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm3, [r9 + 320]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm11, [r11 + 1344]           ; C8: U = A + C2
+    vaesenclast zmm1, zmm10, zmm1                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 320], zmm1                   ; AES: written
+    vpclmulqdq  zmm1, zmm5, zmm5, 0x10              ; C8: U0·U1
+    vpxorq      zmm5, zmm3, [r9 + 384]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm13, zmm5                   ; AES: last round: the other text
+    vpxorq      zmm4, zmm4, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 384], zmm5                   ; AES: written
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm2, zmm3                    ; AES: last round: the other text
     vpternlogq  zmm12, zmm1, zmm4, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 448]{k1}, zmm2               ; AES: written
-    jmp         .alone_reduce
+    jmp         .alone_written
 .alone_over_8:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 512                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 512]            ; text, zero-padded
     vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm19, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -10710,830 +11873,774 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpaddd      zmm26, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpclmulqdq  zmm27, zmm23, zmm23, 0x10           ; C3: A0·A1
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpternlogq  zmm28, zmm24, zmm27, 0x96           ; C3: S += it
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
+    vpternlogq  zmm28, zmm24, zmm27, 0x96           ; C3: S += it
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpxorq      xmm24, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
     vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
     vpclmulqdq  xmm24, xmm24, xmm24, 0x10           ; lengths: T0·T1
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpxorq      xmm27, xmm2, [r8 - 16]              ; S: T = A + C1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      xmm27, xmm2, [r11 - 16]             ; S: T = A + C1
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpclmulqdq  xmm27, xmm27, xmm27, 0x10           ; S: T0·T1
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpxorq      xmm24, xmm24, xmm27                 ; S: LO += it
     vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpxorq      zmm27, zmm20, [r8 + 64]             ; C2: T = A + C1
     vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
+    vpxorq      zmm27, zmm20, [r11 + 64]            ; C2: T = A + C1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vpclmulqdq  zmm3, zmm27, zmm27, 0x10            ; C2: T0·T1
     vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
     vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpxorq      zmm27, zmm23, [r8 + 128]            ; C3: T = A + C1
+    vpxorq      zmm27, zmm23, [r11 + 128]           ; C3: T = A + C1
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C3: T0·T1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C3: T0·T1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
     vpternlogq  zmm24, zmm3, zmm27, 0x96            ; C3: LO += it
     vaesenc     zmm3, zmm21, zmm4                   ; AES: round 1
-    vpxorq      xmm13, xmm13, [rdi + 1712]          ; lengths: U = A + C2
     vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
+    vpxorq      xmm13, xmm13, [rdi + 1712]          ; lengths: U = A + C2
     vaesenc     zmm22, zmm25, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: U0·U1
     vaesenc     zmm25, zmm26, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: U0·U1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
     vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenc     zmm12, zmm15, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
+    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 2
     vpxorq      xmm2, xmm13, xmm2                   ; S: HI += it
-    vaesenc     zmm13, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm19, zmm5                  ; AES: round 2
-    vpxorq      zmm18, zmm20, [r8 + 960]            ; C2: U = A + C2
+    vaesenc     zmm13, zmm19, zmm5                  ; AES: round 2
+    vpxorq      zmm18, zmm20, [r11 + 960]           ; C2: U = A + C2
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2: U0·U1
     vaesenc     zmm19, zmm21, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2: U0·U1
     vaesenc     zmm20, zmm22, zmm5                  ; AES: round 2
-    vpxorq      zmm21, zmm23, [r8 + 1024]           ; C3: U = A + C2
-    vaesenc     zmm22, zmm25, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C3: U0·U1
+    vaesenc     zmm21, zmm25, zmm5                  ; AES: round 2
+    vpxorq      zmm22, zmm23, [r11 + 1024]          ; C3: U = A + C2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm5, zmm22, zmm22, 0x10            ; C3: U0·U1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpternlogq  zmm2, zmm18, zmm21, 0x96            ; C3: HI += it
-    vaesenc     zmm5, zmm12, zmm6                   ; AES: round 3
-    vaesenc     zmm12, zmm15, zmm6                  ; AES: round 3
-    vmovdqu64   zmm15, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vpternlogq  zmm2, zmm18, zmm5, 0x96             ; C3: HI += it
+    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
+    vaesenc     zmm15, zmm17, zmm6                  ; AES: round 3
+    vmovdqu64   zmm17, [r9 + 192]                   ; C, bytes as in memory
     vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vmovdqu64   zmm18, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 3
+    vmovdqu64   zmm19, [r9 + 256]                   ; C, bytes as in memory
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpshufb     zmm18, zmm18, zmm0                  ; C
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm15, zmm15, 0x10           ; C4: A0·A1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vpshufb     zmm19, zmm19, zmm0                  ; C
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm17, zmm17, 0x10            ; C4: A0·A1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm18, zmm18, 0x10            ; C5: A0·A1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
     vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
-    vpternlogq  zmm28, zmm22, zmm6, 0x96            ; C5: S += it
+    vpclmulqdq  zmm22, zmm19, zmm19, 0x10           ; C5: A0·A1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
+    vpternlogq  zmm28, zmm6, zmm22, 0x96            ; C5: S += it
     vaesenc     zmm6, zmm13, zmm7                   ; AES: round 4
-    vpxorq      zmm13, zmm15, [r8 + 192]            ; C4: T = A + C1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
+    vpxorq      zmm13, zmm17, [r11 + 192]           ; C4: T = A + C1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
     vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: T0·T1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vpxorq      zmm22, zmm18, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C5: T0·T1
+    vpxorq      zmm22, zmm19, [r11 + 256]           ; C5: T = A + C1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm7, zmm22, zmm22, 0x10            ; C5: T0·T1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpternlogq  zmm24, zmm13, zmm22, 0x96           ; C5: LO += it
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpxorq      zmm7, zmm15, [r8 + 1088]            ; C4: U = A + C2
     vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
+    vpternlogq  zmm24, zmm13, zmm7, 0x96            ; C5: LO += it
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 5
+    vpxorq      zmm13, zmm17, [r11 + 1088]          ; C4: U = A + C2
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
-    vaesenc     zmm13, zmm17, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: U0·U1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      zmm15, zmm18, [r8 + 1152]           ; C5: U = A + C2
-    vaesenc     zmm17, zmm19, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: U0·U1
+    vaesenc     zmm15, zmm18, zmm8                  ; AES: round 5
+    vpxorq      zmm17, zmm19, [r11 + 1152]          ; C5: U = A + C2
     vaesenc     zmm18, zmm20, zmm8                  ; AES: round 5
     vaesenc     zmm19, zmm21, zmm8                  ; AES: round 5
-    vpternlogq  zmm2, zmm7, zmm15, 0x96             ; C5: HI += it
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: U0·U1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
+    vpternlogq  zmm2, zmm13, zmm17, 0x96            ; C5: HI += it
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpshufb     zmm7, zmm7, zmm0                    ; C
     vaesenc     zmm8, zmm12, zmm9                   ; AES: round 6
+    vmovdqu64   zmm12, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vpshufb     zmm12, zmm12, zmm0                  ; C
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vmovdqu64   zmm15, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm12, zmm13, zmm9                  ; AES: round 6
-    vpshufb     zmm13, zmm15, zmm0                  ; C
+    vmovdqu64   zmm13, [r9 + 384]                   ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm15, zmm17, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm17, zmm7, zmm7, 0x10             ; C6: A0·A1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm20, zmm13, zmm13, 0x10           ; C7: A0·A1
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
+    vpshufb     zmm13, zmm13, zmm0                  ; C
+    vaesenc     zmm17, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm19, zmm12, zmm12, 0x10           ; C6: A0·A1
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm28, zmm17, zmm20, 0x96           ; C7: S += it
+    vpclmulqdq  zmm9, zmm13, zmm13, 0x10            ; C7: A0·A1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpxorq      zmm9, zmm7, [r8 + 320]              ; C6: T = A + C1
     vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
+    vpternlogq  zmm28, zmm19, zmm9, 0x96            ; C7: S += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpxorq      zmm9, zmm12, [r11 + 320]            ; C6: T = A + C1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
-    vpxorq      zmm17, zmm13, [r8 + 384]            ; C7: T = A + C1
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
     vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7: T0·T1
+    vpxorq      zmm19, zmm13, [r11 + 384]           ; C7: T = A + C1
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
     vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vpternlogq  zmm24, zmm9, zmm17, 0x96            ; C7: LO += it
-    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 7
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7: T0·T1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm7, [r8 + 1216]             ; C6: U = A + C2
+    vpternlogq  zmm24, zmm9, zmm19, 0x96            ; C7: LO += it
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vpxorq      zmm13, zmm13, [r8 + 1280]           ; C7: U = A + C2
+    vpxorq      zmm9, zmm12, [r11 + 1216]           ; C6: U = A + C2
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm10, zmm12, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7: U0·U1
+    vpxorq      zmm12, zmm13, [r11 + 1280]          ; C7: U = A + C2
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vaesenc     zmm12, zmm15, zmm11                 ; AES: round 8
-    vpternlogq  zmm2, zmm7, zmm13, 0x96             ; C7: HI += it
-    vaesenc     zmm7, zmm18, zmm11                  ; AES: round 8
-    vmovdqu64   zmm13, [r9 + 448]                   ; C, bytes as in memory
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
+    vaesenc     zmm10, zmm15, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm15, zmm12, zmm12, 0x10           ; C7: U0·U1
+    vaesenc     zmm12, zmm17, zmm11                 ; AES: round 8
+    vaesenc     zmm13, zmm18, zmm11                 ; AES: round 8
+    vpternlogq  zmm2, zmm9, zmm15, 0x96             ; C7: HI += it
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpshufb     zmm11, zmm13, zmm0                  ; C
-    vbroadcasti64x2 zmm13, [rdi + 2768]             ; AES: k_9
+    vmovdqu64   zmm11, [r9 + 448]                   ; C, bytes as in memory
+    vbroadcasti64x2 zmm9, [rdi + 2768]              ; AES: k_9
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 9
+    vpshufb     zmm11, zmm11, zmm0                  ; C
+    vaesenc     zmm8, zmm8, zmm9                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 9
     vpclmulqdq  zmm15, zmm11, zmm11, 0x10           ; C8: A0·A1
-    vaesenc     zmm4, zmm4, zmm13                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm13                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 9
     vpshufb     zmm17, zmm16, zmm0                  ; C
-    vaesenc     zmm8, zmm8, zmm13                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm13                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 9
     vpclmulqdq  zmm18, zmm17, zmm17, 0x10           ; C9: A0·A1
-    vaesenc     zmm10, zmm10, zmm13                 ; AES: round 9
+    vaesenc     zmm10, zmm10, zmm9                  ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 9
     vpternlogq  zmm28, zmm15, zmm18, 0x96           ; C9: S += it
-    vaesenc     zmm3, zmm3, zmm13                   ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm13                 ; AES: round 9
-    vpxorq      zmm15, zmm11, [r8 + 448]            ; C8: T = A + C1
-    vaesenc     zmm7, zmm7, zmm13                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm13                   ; AES: round 9
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 9
+    vpxorq      zmm15, zmm11, [r11 + 448]           ; C8: T = A + C1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 9
+    vbroadcasti64x2 zmm9, [rdi + 2784]              ; AES: k_10
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8: T0·T1
-    vaesenc     zmm1, zmm1, zmm13                   ; AES: round 9
-    vmovdqu8    zmm13{k2}{z}, [r8 + 512]            ; powers of the blocks that there are
-    vbroadcasti64x2 zmm18, [rdi + 2784]             ; AES: k_10
-    vaesenclast zmm4, zmm4, zmm18                   ; AES: E_K(J_0)
-    vpxorq      zmm13, zmm17, zmm13                 ; C9: T = A + C1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C9: T0·T1
+    vaesenclast zmm4, zmm4, zmm9                    ; AES: E_K(J_0)
+    vpxorq      zmm9, zmm17, [r11 + 512]            ; C9: T = A + C1
     vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: T0·T1
     vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
-    vpternlogq  zmm24, zmm15, zmm13, 0x96           ; C9: LO += it
-    vpxorq      zmm13, zmm4, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm13                   ; AES: last round: the other text
-    vmovdqu8    zmm13{k2}{z}, [r8 + 1408]           ; powers of the blocks that there are
-    vpxorq      zmm13, zmm17, zmm13                 ; C9: U = A + C2
-    vpxorq      zmm11, zmm11, [r8 + 1344]           ; C8: U = A + C2
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C8: U0·U1
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C9: U0·U1
-    vpternlogq  zmm2, zmm11, zmm13, 0x96            ; C9: HI += it
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm4, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm5                    ; AES: written
+    vpxorq      zmm18, zmm4, [r9]                   ; AES: k_Nr + text
+    vpternlogq  zmm24, zmm15, zmm9, 0x96            ; C9: LO += it
+    vaesenclast zmm8, zmm8, zmm18                   ; AES: last round: the other text
+    vpxorq      zmm9, zmm11, [r11 + 1344]           ; C8: U = A + C2
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8: U0·U1
+    vpxorq      zmm11, zmm17, [r11 + 1408]          ; C9: U = A + C2
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C9: U0·U1
+    vpternlogq  zmm2, zmm9, zmm11, 0x96             ; C9: HI += it
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm8                         ; AES: written
+    vpxorq      zmm8, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
     vpxorq      zmm5, zmm4, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
+    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm5                   ; AES: written
     vpxorq      zmm5, zmm4, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm5                   ; AES: written
+    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm5                   ; AES: written
     vpxorq      zmm6, zmm4, [r9 + 256]              ; AES: k_Nr + text
-    vpshufb     zmm5, zmm11, zmm0                   ; C
+    vpshufb     zmm5, zmm9, zmm0                    ; C
     vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 256], zmm3                   ; AES: written
     vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; C1: A0·A1
+    vmovdqu64   [rcx + 256], zmm3                   ; AES: written
     vpxorq      zmm3, zmm4, [r9 + 320]              ; AES: k_Nr + text
     vpxorq      zmm15, zmm28, zmm6                  ; C1: S += it
-    vaesenclast zmm3, zmm12, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 320], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm5, [r8]                    ; C1: T = A + C1
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 320], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm5, [r11]                   ; C1: T = A + C1
     vpxorq      zmm6, zmm4, [r9 + 384]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 384], zmm6                   ; AES: written
+    vaesenclast zmm6, zmm12, zmm6                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 384], zmm6                   ; AES: written
     vpxorq      zmm29, zmm24, zmm3                  ; C1: LO += it
     vpxorq      zmm3, zmm4, [r9 + 448]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm5, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 448], zmm3                   ; AES: written
+    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm5, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 448], zmm3                   ; AES: written
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: U0·U1
     vpxorq      zmm3, zmm4, zmm16                   ; AES: k_Nr + text
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
-    vmovdqu8    [rdx + 512]{k1}, zmm1               ; AES: written
-    jmp         .alone_reduce
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm2, zmm5                   ; C1: HI += it
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .alone_written
 .alone_over_9:
-    cmp         rsi, 705
-    jae         .alone_over_11
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 641
-    jae         .alone_over_10
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 576                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 576]            ; text, zero-padded
-    vpshufb     zmm24, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm23, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm24, zmm17, zmm0                  ; AES: counter block
     vpclmulqdq  xmm18, xmm2, xmm2, 0x10             ; S: A0·A1
-    vpshufb     zmm25, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm15, xmm15, xmm18                 ; S: S += it
-    vpshufb     zmm26, zmm17, zmm0                  ; AES: counter block
+    vpshufb     zmm25, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpshufb     zmm27, zmm18, zmm0                  ; AES: counter block
-    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vpshufb     zmm26, zmm18, zmm0                  ; AES: counter block
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm19, zmm18, zmm0                  ; AES: counter block
+    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vpshufb     zmm27, zmm18, zmm0                  ; AES: counter block
     vmovdqu64   zmm18, [r9 + 128]                   ; C, bytes as in memory
-    vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpaddd      zmm19, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpshufb     zmm18, zmm18, zmm0                  ; C
-    vpaddd      zmm21, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm23, zmm17, zmm17, 0x10           ; C2: A0·A1
-    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
-    vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
+    vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm22, zmm17, zmm17, 0x10           ; C2: A0·A1
+    vpaddd      zmm21, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpclmulqdq  zmm28, zmm18, zmm18, 0x10           ; C3: A0·A1
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vpaddd      zmm29, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
-    vpternlogq  zmm15, zmm23, zmm28, 0x96           ; C3: S += it
-    vpshufb     zmm23, zmm29, zmm0                  ; AES: counter block
-    vpxorq      xmm28, xmm13, [rdi + 816]           ; lengths: T = A + C1
+    vpternlogq  zmm15, zmm22, zmm28, 0x96           ; C3: S += it
+    vpshufb     zmm22, zmm29, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
+    vpxorq      xmm28, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  xmm28, xmm28, xmm28, 0x10           ; lengths: T0·T1
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm28, xmm28, xmm28, 0x10           ; lengths: T0·T1
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      xmm29, xmm2, [r11 - 16]             ; S: T = A + C1
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      xmm29, xmm2, [r8 - 16]              ; S: T = A + C1
     vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
     vpclmulqdq  xmm29, xmm29, xmm29, 0x10           ; S: T0·T1
     vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
     vpxorq      xmm29, xmm28, xmm29                 ; S: LO += it
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm28, zmm17, [r11 + 64]            ; C2: T = A + C1
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm28, zmm17, [r8 + 64]             ; C2: T = A + C1
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2: T0·T1
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      zmm30, zmm18, [r8 + 128]            ; C3: T = A + C1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm12, zmm30, zmm30, 0x10           ; C3: T0·T1
+    vpxorq      zmm3, zmm18, [r11 + 128]            ; C3: T = A + C1
+    vaesenc     zmm12, zmm12, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: T0·T1
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
     vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vpternlogq  zmm29, zmm28, zmm12, 0x96           ; C3: LO += it
-    vaesenc     zmm25, zmm25, zmm4                  ; AES: round 1
-    vaesenc     zmm26, zmm26, zmm4                  ; AES: round 1
-    vpxorq      xmm12, xmm13, [rdi + 1712]          ; lengths: U = A + C2
-    vaesenc     zmm13, zmm27, zmm4                  ; AES: round 1
+    vpternlogq  zmm29, zmm28, zmm3, 0x96            ; C3: LO += it
+    vaesenc     zmm3, zmm25, zmm4                   ; AES: round 1
+    vaesenc     zmm25, zmm26, zmm4                  ; AES: round 1
+    vpxorq      xmm13, xmm13, [rdi + 1712]          ; lengths: U = A + C2
+    vaesenc     zmm26, zmm27, zmm4                  ; AES: round 1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vpclmulqdq  xmm13, xmm13, xmm13, 0x10           ; lengths: U0·U1
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpxorq      xmm12, xmm12, xmm2                  ; S: HI += it
-    vaesenc     zmm2, zmm3, zmm5                    ; AES: round 2
-    vpxorq      zmm3, zmm17, [r8 + 960]             ; C2: U = A + C2
-    vaesenc     zmm4, zmm24, zmm5                   ; AES: round 2
-    vaesenc     zmm17, zmm25, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
+    vpxorq      xmm12, xmm13, xmm2                  ; S: HI += it
+    vaesenc     zmm2, zmm23, zmm5                   ; AES: round 2
+    vpxorq      zmm13, zmm17, [r11 + 960]           ; C2: U = A + C2
+    vaesenc     zmm17, zmm24, zmm5                  ; AES: round 2
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C2: U0·U1
+    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 2
     vaesenc     zmm24, zmm26, zmm5                  ; AES: round 2
-    vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
-    vpxorq      zmm18, zmm18, [r8 + 1024]           ; C3: U = A + C2
+    vpxorq      zmm18, zmm18, [r11 + 1024]          ; C3: U = A + C2
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
     vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: U0·U1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vpternlogq  zmm12, zmm3, zmm18, 0x96            ; C3: HI += it
-    vaesenc     zmm3, zmm22, zmm5                   ; AES: round 2
-    vaesenc     zmm18, zmm23, zmm5                  ; AES: round 2
-    vmovdqu64   zmm22, [r9 + 192]                   ; C, bytes as in memory
+    vpternlogq  zmm12, zmm13, zmm18, 0x96           ; C3: HI += it
+    vaesenc     zmm13, zmm22, zmm5                  ; AES: round 2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpshufb     zmm5, zmm22, zmm0                   ; C
-    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
+    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vmovdqu64   zmm22, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
+    vpshufb     zmm5, zmm5, zmm0                    ; C
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 3
-    vpshufb     zmm22, zmm22, zmm0                  ; C
-    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm24, zmm5, zmm5, 0x10             ; C4: A0·A1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C5: A0·A1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vmovdqu64   zmm18, [r9 + 256]                   ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vaesenc     zmm22, zmm23, zmm6                  ; AES: round 3
+    vpshufb     zmm18, zmm18, zmm0                  ; C
+    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 3
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm24, zmm5, zmm5, 0x10             ; C4: A0·A1
+    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm18, zmm18, 0x10           ; C5: A0·A1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
     vpternlogq  zmm15, zmm24, zmm25, 0x96           ; C5: S += it
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vpxorq      zmm24, zmm5, [r8 + 192]             ; C4: T = A + C1
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm24, zmm24, 0x10            ; C4: T0·T1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpxorq      zmm6, zmm5, [r11 + 192]             ; C4: T = A + C1
+    vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
     vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpxorq      zmm24, zmm22, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpxorq      zmm24, zmm18, [r11 + 256]           ; C5: T = A + C1
+    vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
     vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5: T0·T1
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
     vpternlogq  zmm29, zmm6, zmm24, 0x96            ; C5: LO += it
-    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 4
-    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 4
-    vpxorq      zmm5, zmm5, [r8 + 1088]             ; C4: U = A + C2
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 4
+    vpxorq      zmm5, zmm5, [r11 + 1088]            ; C4: U = A + C2
+    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpxorq      zmm7, zmm22, [r8 + 1152]            ; C5: U = A + C2
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vpxorq      zmm7, zmm18, [r11 + 1152]           ; C5: U = A + C2
     vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vaesenc     zmm18, zmm22, zmm8                  ; AES: round 5
     vpternlogq  zmm12, zmm5, zmm7, 0x96             ; C5: HI += it
     vaesenc     zmm5, zmm23, zmm8                   ; AES: round 5
-    vaesenc     zmm7, zmm13, zmm8                   ; AES: round 5
-    vmovdqu64   zmm13, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 5
+    vmovdqu64   zmm21, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 5
+    vpshufb     zmm20, zmm21, zmm0                  ; C
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
     vmovdqu64   zmm21, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpshufb     zmm21, zmm21, zmm0                  ; C
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm13, zmm13, 0x10            ; C6: A0·A1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm22, zmm21, zmm21, 0x10           ; C7: A0·A1
+    vpshufb     zmm8, zmm21, zmm0                   ; C
+    vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
     vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpternlogq  zmm15, zmm8, zmm22, 0x96            ; C7: S += it
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 6
-    vpxorq      zmm19, zmm13, [r8 + 320]            ; C6: T = A + C1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C6: T0·T1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm21, zmm20, zmm20, 0x10           ; C6: A0·A1
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpxorq      zmm22, zmm21, [r8 + 384]            ; C7: T = A + C1
+    vpclmulqdq  zmm22, zmm8, zmm8, 0x10             ; C7: A0·A1
     vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpternlogq  zmm15, zmm21, zmm22, 0x96           ; C7: S += it
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
+    vpxorq      zmm21, zmm20, [r11 + 320]           ; C6: T = A + C1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C6: T0·T1
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm9, zmm22, zmm22, 0x10            ; C7: T0·T1
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpternlogq  zmm29, zmm19, zmm9, 0x96            ; C7: LO += it
+    vpxorq      zmm9, zmm8, [r11 + 384]             ; C7: T = A + C1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 7
-    vpxorq      zmm13, zmm13, [r8 + 1216]           ; C6: U = A + C2
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: T0·T1
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpternlogq  zmm29, zmm21, zmm9, 0x96            ; C7: LO += it
+    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 7
+    vpxorq      zmm18, zmm20, [r11 + 1216]          ; C6: U = A + C2
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
     vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C6: U0·U1
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vpxorq      zmm17, zmm21, [r8 + 1280]           ; C7: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6: U0·U1
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm19, zmm20, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7: U0·U1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vpternlogq  zmm12, zmm13, zmm17, 0x96           ; C7: HI += it
+    vpxorq      zmm8, zmm8, [r11 + 1280]            ; C7: U = A + C2
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vmovdqu64   zmm10, [r9 + 448]                   ; C, bytes as in memory
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpternlogq  zmm12, zmm18, zmm8, 0x96            ; C7: HI += it
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vaesenc     zmm8, zmm17, zmm11                  ; AES: round 8
+    vmovdqu64   zmm10, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
     vpshufb     zmm10, zmm10, zmm0                  ; C
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vmovdqu64   zmm13, [r9 + 512]                   ; C, bytes as in memory
+    vmovdqu64   zmm17, [r9 + 512]                   ; C, bytes as in memory
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpshufb     zmm13, zmm13, zmm0                  ; C
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vaesenc     zmm18, zmm19, zmm11                 ; AES: round 8
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm17, zmm10, zmm10, 0x10           ; C8: A0·A1
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm20, zmm13, zmm13, 0x10           ; C9: A0·A1
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vpternlogq  zmm15, zmm17, zmm20, 0x96           ; C9: S += it
+    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm19, zmm10, zmm10, 0x10           ; C8: A0·A1
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
-    vpxorq      zmm17, zmm10, [r8 + 448]            ; C8: T = A + C1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C8: T0·T1
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
-    vpxorq      zmm20, zmm13, [r8 + 512]            ; C9: T = A + C1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C9: T0·T1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
-    vpternlogq  zmm29, zmm17, zmm20, 0x96           ; C9: LO += it
-    vaesenc     zmm17, zmm19, zmm11                 ; AES: round 9
-    vpxorq      zmm10, zmm10, [r8 + 1344]           ; C8: U = A + C2
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm11, zmm17, zmm17, 0x10           ; C9: A0·A1
+    vbroadcasti64x2 zmm20, [rdi + 2768]             ; AES: k_9
+    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 9
+    vpternlogq  zmm15, zmm19, zmm11, 0x96           ; C9: S += it
+    vaesenc     zmm2, zmm2, zmm20                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 9
+    vpxorq      zmm11, zmm10, [r11 + 448]           ; C8: T = A + C1
+    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C8: T0·T1
+    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 9
+    vpxorq      zmm19, zmm17, [r11 + 512]           ; C9: T = A + C1
+    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 9
+    vaesenc     zmm18, zmm18, zmm20                 ; AES: round 9
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C9: T0·T1
+    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 9
+    vpternlogq  zmm29, zmm11, zmm19, 0x96           ; C9: LO += it
+    vaesenc     zmm11, zmm13, zmm20                 ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 9
+    vpxorq      zmm10, zmm10, [r11 + 1344]          ; C8: U = A + C2
+    vbroadcasti64x2 zmm13, [rdi + 2784]             ; AES: k_10
+    vaesenclast zmm4, zmm4, zmm13                   ; AES: E_K(J_0)
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8: U0·U1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
-    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
-    vpxorq      zmm13, zmm13, [r8 + 1408]           ; C9: U = A + C2
-    vaesenclast zmm2, zmm2, zmm11                   ; AES: E_K(J_0)
-    vpclmulqdq  zmm11, zmm13, zmm13, 0x10           ; C9: U0·U1
-    vmovdqu64   [rsp], xmm2                         ; AES: E_K(J_0), put aside
-    vpternlogq  zmm12, zmm10, zmm11, 0x96           ; C9: HI += it
-    vbroadcasti64x2 zmm2, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm10, zmm2, [r9]                   ; AES: k_Nr + text
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vaesenclast zmm10, zmm4, zmm10                  ; AES: last round: the other text
-    vpshufb     zmm4, zmm11, zmm0                   ; C
-    vmovdqu64   [rdx], zmm10                        ; AES: written
-    vpxorq      zmm11, zmm2, [r9 + 64]              ; AES: k_Nr + text
-    vpshufb     zmm10, zmm16, zmm0                  ; C
-    vaesenclast zmm9, zmm9, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm9                    ; AES: written
-    vpclmulqdq  zmm9, zmm10, zmm10, 0x10            ; C10: A0·A1
-    vpxorq      zmm11, zmm2, [r9 + 128]             ; AES: k_Nr + text
-    vpclmulqdq  zmm13, zmm4, zmm4, 0x10             ; C1: A0·A1
-    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpternlogq  zmm15, zmm9, zmm13, 0x96            ; C1: S += it
-    vpxorq      zmm5, zmm2, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm7, zmm5                    ; AES: last round: the other text
-    vmovdqu8    zmm7{k2}{z}, [r8 + 576]             ; powers of the blocks that there are
-    vmovdqu64   [rdx + 192], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm10, zmm7                   ; C10: T = A + C1
-    vpxorq      zmm7, zmm2, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
+    vpxorq      zmm13, zmm17, [r11 + 1408]          ; C9: U = A + C2
+    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C9: U0·U1
+    vpxorq      zmm17, zmm4, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm2, zmm2, zmm17                   ; AES: last round: the other text
+    vpternlogq  zmm12, zmm10, zmm13, 0x96           ; C9: HI += it
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm2                         ; AES: written
+    vpxorq      zmm2, zmm4, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm8, zmm8, zmm2                    ; AES: last round: the other text
+    vpshufb     zmm2, zmm10, zmm0                   ; C
+    vmovdqu64   [rcx + 64], zmm8                    ; AES: written
+    vpxorq      zmm10, zmm4, [r9 + 128]             ; AES: k_Nr + text
+    vpshufb     zmm8, zmm16, zmm0                   ; C
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm8, zmm8, 0x10              ; C10: A0·A1
+    vpxorq      zmm10, zmm4, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm13, zmm2, zmm2, 0x10             ; C1: A0·A1
+    vaesenclast zmm9, zmm9, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm9                   ; AES: written
+    vpternlogq  zmm15, zmm3, zmm13, 0x96            ; C1: S += it
+    vpxorq      zmm3, zmm4, [r9 + 256]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm8, [r11 + 576]             ; C10: T = A + C1
+    vmovdqu64   [rcx + 256], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 320]              ; AES: k_Nr + text
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C10: T0·T1
-    vmovdqu64   [rdx + 256], zmm7                   ; AES: written
-    vpxorq      zmm7, zmm2, [r9 + 320]              ; AES: k_Nr + text
-    vpxorq      zmm8, zmm4, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm6, zmm6, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 320], zmm6                   ; AES: written
-    vpxorq      zmm6, zmm2, [r9 + 384]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm2, [r11]                   ; C1: T = A + C1
+    vmovdqu64   [rcx + 320], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm4, [r9 + 384]              ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vaesenclast zmm3, zmm18, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 384], zmm3                   ; AES: written
     vpternlogq  zmm29, zmm5, zmm7, 0x96             ; C1: LO += it
-    vaesenclast zmm5, zmm17, zmm6                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 384], zmm5                   ; AES: written
-    vmovdqu8    zmm5{k2}{z}, [r8 + 1472]            ; powers of the blocks that there are
-    vpxorq      zmm6, zmm2, [r9 + 448]              ; AES: k_Nr + text
-    vpxorq      zmm5, zmm10, zmm5                   ; C10: U = A + C2
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 448], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C10: U0·U1
-    vpxorq      zmm5, zmm2, [r9 + 512]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm18, zmm5                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 512], zmm5                   ; AES: written
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vpxorq      zmm2, zmm2, zmm16                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm2                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm3, zmm4, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 576]{k1}, zmm1               ; AES: written
-    jmp         .alone_reduce
+    vpxorq      zmm3, zmm4, [r9 + 448]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm8, [r11 + 1472]            ; C10: U = A + C2
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 448], zmm3                   ; AES: written
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C10: U0·U1
+    vpxorq      zmm3, zmm4, [r9 + 512]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm11, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm2, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 512], zmm3                   ; AES: written
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vpxorq      zmm3, zmm4, zmm16                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm12, zmm5, zmm2, 0x96             ; C1: HI += it
+    jmp         .alone_written
 .alone_over_10:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 640                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 640]            ; text, zero-padded
+    cmp         rdx, 705
+    jae         .alone_over_11
     vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm19, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpclmulqdq  xmm20, xmm2, xmm2, 0x10             ; S: A0·A1
     vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm20, xmm2, xmm2, 0x10             ; S: A0·A1
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vpxorq      xmm29, xmm19, xmm20                 ; S: S += it
     vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpaddd      zmm19, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vmovdqu64   zmm20, [r9 + 64]                    ; C, bytes as in memory
     vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
-    vpshufb     zmm20, zmm20, zmm0                  ; C
     vpaddd      zmm21, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm20, zmm20, zmm0                  ; C
     vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
     vmovdqu64   zmm23, [r9 + 128]                   ; C, bytes as in memory
     vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
     vpshufb     zmm23, zmm23, zmm0                  ; C
     vpaddd      zmm24, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C2: A0·A1
     vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C2: A0·A1
     vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpclmulqdq  zmm27, zmm23, zmm23, 0x10           ; C3: A0·A1
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
     vpaddd      zmm28, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
     vpternlogq  zmm29, zmm26, zmm27, 0x96           ; C3: S += it
     vpshufb     zmm26, zmm28, zmm0                  ; AES: counter block
-    vpxorq      xmm28, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vpaddd      zmm27, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
+    vpxorq      xmm28, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpclmulqdq  xmm28, xmm28, xmm28, 0x10           ; lengths: T0·T1
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_40]  ; AES: 40 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      xmm30, xmm2, [r8 - 16]              ; S: T = A + C1
+    vpxorq      xmm30, xmm2, [r11 - 16]             ; S: T = A + C1
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm30, xmm30, xmm30, 0x10           ; S: T0·T1
     vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm30, xmm30, xmm30, 0x10           ; S: T0·T1
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
     vpxorq      xmm28, xmm28, xmm30                 ; S: LO += it
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm30, zmm20, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      zmm30, zmm20, [r11 + 64]            ; C2: T = A + C1
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C2: T0·T1
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C2: T0·T1
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm31, zmm23, [r8 + 128]            ; C3: T = A + C1
+    vpxorq      zmm31, zmm23, [r11 + 128]           ; C3: T = A + C1
     vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
     vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm31, zmm31, zmm31, 0x10           ; C3: T0·T1
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
-    vpternlogq  zmm28, zmm30, zmm31, 0x96           ; C3: LO += it
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpternlogq  zmm28, zmm30, zmm31, 0x96           ; C3: LO += it
     vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
     vpxorq      xmm12, xmm13, [rdi + 1712]          ; lengths: U = A + C2
     vaesenc     zmm13, zmm15, zmm4                  ; AES: round 1
     vaesenc     zmm15, zmm17, zmm4                  ; AES: round 1
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
     vaesenc     zmm17, zmm18, zmm4                  ; AES: round 1
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
     vaesenc     zmm18, zmm19, zmm4                  ; AES: round 1
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
     vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
     vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
+    vaesenc     zmm22, zmm24, zmm4                  ; AES: round 1
     vpxorq      xmm2, xmm12, xmm2                   ; S: HI += it
-    vaesenc     zmm12, zmm24, zmm4                  ; AES: round 1
-    vaesenc     zmm22, zmm25, zmm4                  ; AES: round 1
-    vpxorq      zmm20, zmm20, [r8 + 960]            ; C2: U = A + C2
+    vaesenc     zmm12, zmm25, zmm4                  ; AES: round 1
     vaesenc     zmm24, zmm26, zmm4                  ; AES: round 1
+    vpxorq      zmm20, zmm20, [r11 + 960]           ; C2: U = A + C2
     vaesenc     zmm25, zmm27, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C2: U0·U1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpxorq      zmm4, zmm23, [r8 + 1024]            ; C3: U = A + C2
+    vpclmulqdq  zmm4, zmm20, zmm20, 0x10            ; C2: U0·U1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpxorq      zmm20, zmm23, [r11 + 1024]          ; C3: U = A + C2
     vaesenc     zmm13, zmm13, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: U0·U1
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vpternlogq  zmm2, zmm20, zmm4, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
-    vmovdqu64   zmm18, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  zmm2, zmm4, zmm20, 0x96             ; C3: HI += it
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
+    vmovdqu64   zmm19, [r9 + 192]                   ; C, bytes as in memory
     vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
-    vpshufb     zmm18, zmm18, zmm0                  ; C
-    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
     vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
-    vmovdqu64   zmm22, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 2
-    vpshufb     zmm22, zmm22, zmm0                  ; C
+    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vaesenc     zmm12, zmm12, zmm5                  ; AES: round 2
+    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 2
+    vmovdqu64   zmm23, [r9 + 256]                   ; C, bytes as in memory
     vaesenc     zmm24, zmm25, zmm5                  ; AES: round 2
+    vpshufb     zmm23, zmm23, zmm0                  ; C
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm18, zmm18, 0x10            ; C4: A0·A1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm19, zmm19, 0x10            ; C4: A0·A1
     vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C5: A0·A1
     vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm23, zmm23, 0x10           ; C5: A0·A1
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
     vpternlogq  zmm29, zmm5, zmm25, 0x96            ; C5: S += it
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpxorq      zmm17, zmm18, [r8 + 192]            ; C4: T = A + C1
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vpxorq      zmm18, zmm19, [r11 + 192]           ; C4: T = A + C1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: T0·T1
-    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
-    vpxorq      zmm25, zmm22, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: T0·T1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4: T0·T1
+    vaesenc     zmm12, zmm12, zmm6                  ; AES: round 3
+    vpxorq      zmm25, zmm23, [r11 + 256]           ; C5: T = A + C1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
     vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: T0·T1
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpternlogq  zmm28, zmm17, zmm25, 0x96           ; C5: LO += it
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpxorq      zmm6, zmm18, [r8 + 1088]            ; C4: U = A + C2
-    vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
+    vpternlogq  zmm28, zmm18, zmm25, 0x96           ; C5: LO += it
+    vaesenc     zmm6, zmm13, zmm7                   ; AES: round 4
+    vpxorq      zmm13, zmm19, [r11 + 1088]          ; C4: U = A + C2
     vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C4: U0·U1
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpxorq      zmm17, zmm22, [r8 + 1152]           ; C5: U = A + C2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: U0·U1
+    vpxorq      zmm18, zmm23, [r11 + 1152]          ; C5: U = A + C2
     vaesenc     zmm19, zmm20, zmm7                  ; AES: round 4
+    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: U0·U1
     vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
-    vpternlogq  zmm2, zmm6, zmm17, 0x96             ; C5: HI += it
-    vaesenc     zmm6, zmm21, zmm7                   ; AES: round 4
-    vmovdqu64   zmm17, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm20, zmm23, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm24, zmm7                  ; AES: round 4
-    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vpternlogq  zmm2, zmm13, zmm18, 0x96            ; C5: HI += it
+    vaesenc     zmm13, zmm22, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm24, zmm7                  ; AES: round 4
+    vmovdqu64   zmm21, [r9 + 320]                   ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vmovdqu64   zmm22, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm7, zmm13, zmm8                   ; AES: round 5
-    vpshufb     zmm13, zmm22, zmm0                  ; C
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm22, zmm17, zmm17, 0x10           ; C6: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm23, zmm13, zmm13, 0x10           ; C7: A0·A1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vpternlogq  zmm29, zmm22, zmm23, 0x96           ; C7: S += it
-    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
+    vpshufb     zmm7, zmm21, zmm0                   ; C
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpxorq      zmm22, zmm17, [r8 + 320]            ; C6: T = A + C1
+    vmovdqu64   zmm21, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
+    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm22, zmm7, zmm7, 0x10             ; C6: A0·A1
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C7: A0·A1
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C6: T0·T1
+    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
+    vpternlogq  zmm29, zmm22, zmm23, 0x96           ; C7: S += it
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vpxorq      zmm22, zmm7, [r11 + 320]            ; C6: T = A + C1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      zmm8, zmm13, [r8 + 384]             ; C7: T = A + C1
+    vpclmulqdq  zmm8, zmm22, zmm22, 0x10            ; C6: T0·T1
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpternlogq  zmm28, zmm22, zmm8, 0x96            ; C7: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpxorq      zmm8, zmm17, [r8 + 1216]            ; C6: U = A + C2
-    vaesenc     zmm17, zmm18, zmm9                  ; AES: round 6
-    vaesenc     zmm18, zmm19, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
-    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpxorq      zmm13, zmm13, [r8 + 1280]           ; C7: U = A + C2
+    vpxorq      zmm22, zmm21, [r11 + 384]           ; C7: T = A + C1
+    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C7: T0·T1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpternlogq  zmm28, zmm8, zmm22, 0x96            ; C7: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm8, zmm19, zmm9                   ; AES: round 6
+    vpxorq      zmm7, zmm7, [r11 + 1216]            ; C6: U = A + C2
     vaesenc     zmm19, zmm20, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm13, zmm13, zmm13, 0x10           ; C7: U0·U1
-    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 6
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
+    vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
+    vpxorq      zmm20, zmm21, [r11 + 1280]          ; C7: U = A + C2
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm2, zmm8, zmm13, 0x96             ; C7: HI += it
+    vpclmulqdq  zmm9, zmm20, zmm20, 0x10            ; C7: U0·U1
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vmovdqu64   zmm9, [r9 + 448]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm15, zmm10                  ; AES: round 7
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vmovdqu64   zmm15, [r9 + 512]                   ; C, bytes as in memory
-    vaesenc     zmm13, zmm17, zmm10                 ; AES: round 7
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vaesenc     zmm17, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm18, zmm9, zmm9, 0x10             ; C8: A0·A1
     vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm21, zmm15, zmm15, 0x10           ; C9: A0·A1
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vpternlogq  zmm29, zmm18, zmm21, 0x96           ; C9: S += it
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpxorq      zmm10, zmm9, [r8 + 448]             ; C8: T = A + C1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8: T0·T1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpxorq      zmm18, zmm15, [r8 + 512]            ; C9: T = A + C1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C9: T0·T1
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 8
-    vpternlogq  zmm28, zmm10, zmm18, 0x96           ; C9: LO += it
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpxorq      zmm18, zmm9, [r8 + 1344]            ; C8: U = A + C2
-    vaesenc     zmm9, zmm19, zmm11                  ; AES: round 8
-    vaesenc     zmm10, zmm20, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8: U0·U1
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
-    vpxorq      zmm15, zmm15, [r8 + 1408]           ; C9: U = A + C2
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C9: U0·U1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
-    vpternlogq  zmm2, zmm18, zmm15, 0x96            ; C9: HI += it
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vmovdqu64   zmm15, [r9 + 576]                   ; C, bytes as in memory
-    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 9
+    vpternlogq  zmm2, zmm7, zmm9, 0x96              ; C7: HI += it
+    vaesenc     zmm7, zmm15, zmm10                  ; AES: round 7
+    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 7
+    vmovdqu64   zmm15, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
     vpshufb     zmm15, zmm15, zmm0                  ; C
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C10: A0·A1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
+    vmovdqu64   zmm17, [r9 + 512]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
+    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
+    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm20, zmm15, zmm15, 0x10           ; C8: A0·A1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm17, zmm17, 0x10           ; C9: A0·A1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vpternlogq  zmm29, zmm20, zmm10, 0x96           ; C9: S += it
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpxorq      zmm10, zmm15, [r11 + 448]           ; C8: T = A + C1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8: T0·T1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vpxorq      zmm20, zmm17, [r11 + 512]           ; C9: T = A + C1
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C9: T0·T1
+    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 8
+    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 8
+    vpternlogq  zmm28, zmm10, zmm20, 0x96           ; C9: LO += it
+    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpxorq      zmm15, zmm15, [r11 + 1344]          ; C8: U = A + C2
+    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C8: U0·U1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
+    vpxorq      zmm17, zmm17, [r11 + 1408]          ; C9: U = A + C2
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
-    vpshufb     zmm19, zmm16, zmm0                  ; C
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C9: U0·U1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
+    vpternlogq  zmm2, zmm15, zmm17, 0x96            ; C9: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vmovdqu64   zmm15, [r9 + 576]                   ; C, bytes as in memory
+    vaesenc     zmm17, zmm19, zmm11                 ; AES: round 9
+    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 9
+    vpshufb     zmm15, zmm15, zmm0                  ; C
+    vaesenc     zmm13, zmm13, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C10: A0·A1
     vaesenc     zmm10, zmm10, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm20, zmm19, zmm19, 0x10           ; C11: A0·A1
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
-    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
-    vpternlogq  zmm29, zmm18, zmm20, 0x96           ; C11: S += it
-    vaesenclast zmm11, zmm3, zmm11                  ; AES: E_K(J_0)
-    vpxorq      zmm3, zmm15, [r8 + 576]             ; C10: T = A + C1
-    vmovdqu64   [rsp], xmm11                        ; AES: E_K(J_0), put aside
-    vpclmulqdq  zmm11, zmm3, zmm3, 0x10             ; C10: T0·T1
+    vpshufb     zmm11, zmm16, zmm0                  ; C
+    vbroadcasti64x2 zmm19, [rdi + 2784]             ; AES: k_10
+    vaesenclast zmm19, zmm3, zmm19                  ; AES: E_K(J_0)
+    vpclmulqdq  zmm3, zmm11, zmm11, 0x10            ; C11: A0·A1
+    vmovdqu64   [rsp], xmm19                        ; AES: E_K(J_0), put aside
+    vpternlogq  zmm29, zmm18, zmm3, 0x96            ; C11: S += it
     vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm18, zmm3, [r9]                   ; AES: k_Nr + text
-    vmovdqu8    zmm20{k2}{z}, [r8 + 640]            ; powers of the blocks that there are
-    vaesenclast zmm7, zmm7, zmm18                   ; AES: last round: the other text
-    vpxorq      zmm18, zmm19, zmm20                 ; C11: T = A + C1
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C11: T0·T1
-    vpternlogq  zmm28, zmm11, zmm18, 0x96           ; C11: LO += it
-    vmovdqu8    zmm11{k2}{z}, [r8 + 1536]           ; powers of the blocks that there are
-    vpxorq      zmm11, zmm19, zmm11                 ; C11: U = A + C2
-    vpxorq      zmm15, zmm15, [r8 + 1472]           ; C10: U = A + C2
+    vpxorq      zmm18, zmm15, [r11 + 576]           ; C10: T = A + C1
+    vpxorq      zmm19, zmm3, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm19                   ; AES: last round: the other text
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C10: T0·T1
+    vpxorq      zmm19, zmm11, [r11 + 640]           ; C11: T = A + C1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C11: T0·T1
+    vpternlogq  zmm28, zmm18, zmm19, 0x96           ; C11: LO += it
+    vpxorq      zmm15, zmm15, [r11 + 1472]          ; C10: U = A + C2
     vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C10: U0·U1
+    vpxorq      zmm11, zmm11, [r11 + 1536]          ; C11: U = A + C2
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C11: U0·U1
     vpternlogq  zmm2, zmm15, zmm11, 0x96            ; C11: HI += it
     vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm7                         ; AES: written
-    vpxorq      zmm7, zmm3, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm7                    ; AES: written
-    vpxorq      zmm7, zmm3, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm3, [r9 + 192]              ; AES: k_Nr + text
+    vmovdqu64   [rcx], zmm6                         ; AES: written
+    vpxorq      zmm6, zmm3, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm6                    ; AES: written
+    vpxorq      zmm6, zmm3, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm3, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm3, [r9 + 256]              ; AES: k_Nr + text
     vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm3, [r9 + 256]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm13, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 256], zmm4                   ; AES: written
+    vmovdqu64   [rcx + 256], zmm4                   ; AES: written
     vpxorq      zmm4, zmm3, [r9 + 320]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm17, zmm4                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 320], zmm4                   ; AES: written
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 320], zmm4                   ; AES: written
     vpxorq      zmm5, zmm3, [r9 + 384]              ; AES: k_Nr + text
     vpshufb     zmm4, zmm11, zmm0                   ; C
-    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 384], zmm5                   ; AES: written
-    vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vaesenclast zmm5, zmm17, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm4, zmm4, 0x10              ; C1: A0·A1
+    vmovdqu64   [rcx + 384], zmm5                   ; AES: written
     vpxorq      zmm5, zmm3, [r9 + 448]              ; AES: k_Nr + text
-    vpxorq      zmm15, zmm29, zmm7                  ; C1: S += it
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 448], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm4, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm15, zmm29, zmm6                  ; C1: S += it
+    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 448], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm4, [r11]                   ; C1: T = A + C1
     vpxorq      zmm6, zmm3, [r9 + 512]              ; AES: k_Nr + text
-    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 512], zmm6                   ; AES: written
+    vaesenclast zmm6, zmm13, zmm6                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 512], zmm6                   ; AES: written
     vpxorq      zmm29, zmm28, zmm5                  ; C1: LO += it
     vpxorq      zmm5, zmm3, [r9 + 576]              ; AES: k_Nr + text
     vaesenclast zmm5, zmm10, zmm5                   ; AES: last round: the other text
-    vpxorq      zmm4, zmm4, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 576], zmm5                   ; AES: written
-    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 576], zmm5                   ; AES: written
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      zmm12, zmm2, zmm4                   ; C1: HI += it
-    vmovdqu8    [rdx + 640]{k1}, zmm1               ; AES: written
-    jmp         .alone_reduce
+    jmp         .alone_written
 .alone_over_11:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1776]                  ; the key terms of all powers that are met
-    sub         rsi, 704                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm16{k1}{z}, [r9 + 704]            ; text, zero-padded
     vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
     vpclmulqdq  xmm15, xmm13, xmm13, 0x10           ; lengths: A0·A1
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -11556,67 +12663,68 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
     vpclmulqdq  zmm27, zmm21, zmm21, 0x10           ; C2: A0·A1
     vpaddd      zmm26, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
-    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm28, zmm24, zmm24, 0x10           ; C3: A0·A1
     vpaddd      zmm29, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
     vpternlogq  zmm15, zmm27, zmm28, 0x96           ; C3: S += it
     vpshufb     zmm27, zmm29, zmm0                  ; AES: counter block
     vpaddd      zmm28, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
     vpxorq      xmm29, xmm13, [rdi + 816]           ; lengths: T = A + C1
     vpshufb     zmm28, zmm28, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm29, xmm29, xmm29, 0x10           ; lengths: T0·T1
     vpaddd      zmm30, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_40]  ; AES: 40 blocks ahead
+    vpclmulqdq  xmm29, xmm29, xmm29, 0x10           ; lengths: T0·T1
     vpshufb     zmm30, zmm30, zmm0                  ; AES: counter block
-    vpxorq      xmm31, xmm2, [r8 - 16]              ; S: T = A + C1
+    vpxorq      xmm31, xmm2, [r11 - 16]             ; S: T = A + C1
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_44]  ; AES: 44 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  xmm31, xmm31, xmm31, 0x10           ; S: T0·T1
     vpxorq      zmm12, zmm12, zmm3                  ; AES: + k_0
-    vpxorq      xmm29, xmm29, xmm31                 ; S: LO += it
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vpxorq      xmm29, xmm29, xmm31                 ; S: LO += it
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm31, zmm21, [r8 + 64]             ; C2: T = A + C1
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpxorq      zmm31, zmm21, [r11 + 64]            ; C2: T = A + C1
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm31, zmm31, zmm31, 0x10           ; C2: T0·T1
     vmovdqu64   [rsp + 64], zmm31                   ; spill
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm31, zmm24, [r8 + 128]            ; C3: T = A + C1
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm31, zmm24, [r11 + 128]           ; C3: T = A + C1
     vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
+    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm31, zmm31, zmm31, 0x10           ; C3: T0·T1
     vmovdqu64   [rsp + 128], zmm31                  ; spill
-    vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
     vmovdqu64   zmm31, [rsp + 64]                   ; reload
     vpternlogq  zmm29, zmm31, [rsp + 128], 0x96     ; C3: LO += it
     vpxorq      zmm28, zmm28, zmm3                  ; AES: + k_0
-    vpxorq      xmm13, xmm13, [rdi + 1712]          ; lengths: U = A + C2
     vpxorq      zmm30, zmm30, zmm3                  ; AES: + k_0
+    vpxorq      xmm13, xmm13, [rdi + 1712]          ; lengths: U = A + C2
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm3, xmm13, xmm13, 0x10            ; lengths: U0·U1
-    vaesenc     zmm13, zmm12, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpxorq      xmm2, xmm2, [r8 + 880]              ; S: U = A + C2
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm3, zmm12, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm12, xmm13, xmm13, 0x10           ; lengths: U0·U1
+    vaesenc     zmm13, zmm17, zmm4                  ; AES: round 1
+    vpxorq      xmm2, xmm2, [r11 + 880]             ; S: U = A + C2
+    vaesenc     zmm17, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 1
     vpclmulqdq  xmm2, xmm2, xmm2, 0x10              ; S: U0·U1
-    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vpxorq      xmm12, xmm3, xmm2                   ; S: HI += it
-    vaesenc     zmm2, zmm22, zmm4                   ; AES: round 1
-    vaesenc     zmm3, zmm23, zmm4                   ; AES: round 1
-    vpxorq      zmm21, zmm21, [r8 + 960]            ; C2: U = A + C2
+    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 1
+    vaesenc     zmm20, zmm22, zmm4                  ; AES: round 1
+    vpxorq      xmm12, xmm12, xmm2                  ; S: HI += it
+    vaesenc     zmm2, zmm23, zmm4                   ; AES: round 1
     vaesenc     zmm22, zmm25, zmm4                  ; AES: round 1
+    vpxorq      zmm21, zmm21, [r11 + 960]           ; C2: U = A + C2
     vaesenc     zmm23, zmm26, zmm4                  ; AES: round 1
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C2: U0·U1
     vaesenc     zmm25, zmm27, zmm4                  ; AES: round 1
-    vpxorq      zmm24, zmm24, [r8 + 1024]           ; C3: U = A + C2
     vaesenc     zmm26, zmm28, zmm4                  ; AES: round 1
+    vpxorq      zmm24, zmm24, [r11 + 1024]          ; C3: U = A + C2
     vaesenc     zmm27, zmm30, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C3: U0·U1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  zmm4, zmm24, zmm24, 0x10            ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vpternlogq  zmm12, zmm21, zmm4, 0x96            ; C3: HI += it
     vaesenc     zmm4, zmm13, zmm5                   ; AES: round 2
-    vpternlogq  zmm12, zmm21, zmm24, 0x96           ; C3: HI += it
     vaesenc     zmm13, zmm17, zmm5                  ; AES: round 2
     vmovdqu64   zmm21, [r9 + 192]                   ; C, bytes as in memory
     vaesenc     zmm17, zmm18, zmm5                  ; AES: round 2
@@ -11624,229 +12732,279 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpshufb     zmm19, zmm21, zmm0                  ; C
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
     vaesenc     zmm2, zmm2, zmm5                    ; AES: round 2
-    vmovdqu64   zmm21, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpshufb     zmm21, zmm21, zmm0                  ; C
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
+    vmovdqu64   zmm24, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
+    vpshufb     zmm22, zmm24, zmm0                  ; C
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm24, zmm19, zmm19, 0x10           ; C4: A0·A1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
+    vaesenc     zmm24, zmm25, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm25, zmm19, zmm19, 0x10           ; C4: A0·A1
     vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm28, zmm21, zmm21, 0x10           ; C5: A0·A1
     vaesenc     zmm27, zmm27, zmm5                  ; AES: round 2
-    vpternlogq  zmm15, zmm24, zmm28, 0x96           ; C5: S += it
+    vpclmulqdq  zmm28, zmm22, zmm22, 0x10           ; C5: A0·A1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vpternlogq  zmm15, zmm25, zmm28, 0x96           ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpxorq      zmm5, zmm19, [r8 + 192]             ; C4: T = A + C1
+    vpxorq      zmm5, zmm19, [r11 + 192]            ; C4: T = A + C1
     vaesenc     zmm13, zmm13, zmm6                  ; AES: round 3
     vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vpxorq      zmm24, zmm21, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
+    vpxorq      zmm25, zmm22, [r11 + 256]           ; C5: T = A + C1
     vaesenc     zmm2, zmm2, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C5: T0·T1
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vpternlogq  zmm29, zmm5, zmm24, 0x96            ; C5: LO += it
-    vaesenc     zmm5, zmm23, zmm6                   ; AES: round 3
-    vpxorq      zmm19, zmm19, [r8 + 1088]           ; C4: U = A + C2
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: T0·T1
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
+    vpternlogq  zmm29, zmm5, zmm25, 0x96            ; C5: LO += it
+    vaesenc     zmm5, zmm24, zmm6                   ; AES: round 3
     vaesenc     zmm24, zmm26, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C4: U0·U1
+    vpxorq      zmm19, zmm19, [r11 + 1088]          ; C4: U = A + C2
     vaesenc     zmm25, zmm27, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C4: U0·U1
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpxorq      zmm6, zmm21, [r8 + 1152]            ; C5: U = A + C2
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpxorq      zmm6, zmm22, [r11 + 1152]           ; C5: U = A + C2
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: U0·U1
     vaesenc     zmm13, zmm13, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: U0·U1
     vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
     vpternlogq  zmm12, zmm19, zmm6, 0x96            ; C5: HI += it
-    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 4
-    vaesenc     zmm18, zmm20, zmm7                  ; AES: round 4
+    vaesenc     zmm6, zmm20, zmm7                   ; AES: round 4
     vmovdqu64   zmm19, [r9 + 320]                   ; C, bytes as in memory
     vaesenc     zmm2, zmm2, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm20, zmm21, zmm7                  ; AES: round 4
     vpshufb     zmm19, zmm19, zmm0                  ; C
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 4
-    vmovdqu64   zmm21, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm21, zmm23, zmm7                  ; AES: round 4
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm22, zmm23, zmm7                  ; AES: round 4
-    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vmovdqu64   zmm22, [r9 + 384]                   ; C, bytes as in memory
     vaesenc     zmm23, zmm24, zmm7                  ; AES: round 4
+    vpshufb     zmm22, zmm22, zmm0                  ; C
     vaesenc     zmm24, zmm25, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm19, zmm19, 0x10           ; C6: A0·A1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm21, zmm21, 0x10            ; C7: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
-    vpternlogq  zmm15, zmm25, zmm7, 0x96            ; C7: S += it
-    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 5
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpxorq      zmm17, zmm19, [r8 + 320]            ; C6: T = A + C1
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6: T0·T1
-    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm7, zmm19, zmm19, 0x10            ; C6: A0·A1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      zmm25, zmm21, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C7: A0·A1
+    vaesenc     zmm13, zmm13, zmm8                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
+    vpternlogq  zmm15, zmm7, zmm25, 0x96            ; C7: S += it
+    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 5
+    vpxorq      zmm18, zmm19, [r11 + 320]           ; C6: T = A + C1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vaesenc     zmm2, zmm2, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C6: T0·T1
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
+    vpxorq      zmm25, zmm22, [r11 + 384]           ; C7: T = A + C1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C7: T0·T1
-    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
-    vpternlogq  zmm29, zmm17, zmm25, 0x96           ; C7: LO += it
-    vaesenc     zmm17, zmm23, zmm8                  ; AES: round 5
-    vaesenc     zmm23, zmm24, zmm8                  ; AES: round 5
-    vpxorq      zmm19, zmm19, [r8 + 1216]           ; C6: U = A + C2
+    vaesenc     zmm23, zmm23, zmm8                  ; AES: round 5
+    vaesenc     zmm24, zmm24, zmm8                  ; AES: round 5
+    vpternlogq  zmm29, zmm18, zmm25, 0x96           ; C7: LO += it
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpxorq      zmm8, zmm19, [r11 + 1216]           ; C6: U = A + C2
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm19, zmm19, 0x10            ; C6: U0·U1
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
     vaesenc     zmm13, zmm13, zmm9                  ; AES: round 6
-    vpxorq      zmm19, zmm21, [r8 + 1280]           ; C7: U = A + C2
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
+    vpxorq      zmm18, zmm22, [r11 + 1280]          ; C7: U = A + C2
     vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C7: U0·U1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C7: U0·U1
     vaesenc     zmm2, zmm2, zmm9                    ; AES: round 6
-    vpternlogq  zmm12, zmm8, zmm19, 0x96            ; C7: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vmovdqu64   zmm8, [r9 + 448]                    ; C, bytes as in memory
     vaesenc     zmm19, zmm20, zmm9                  ; AES: round 6
+    vpternlogq  zmm12, zmm8, zmm18, 0x96            ; C7: HI += it
+    vaesenc     zmm8, zmm21, zmm9                   ; AES: round 6
+    vmovdqu64   zmm18, [r9 + 448]                   ; C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm20, zmm22, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vmovdqu64   zmm21, [r9 + 512]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm23, zmm9                  ; AES: round 6
-    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vaesenc     zmm20, zmm23, zmm9                  ; AES: round 6
+    vpshufb     zmm18, zmm18, zmm0                  ; C
+    vaesenc     zmm21, zmm24, zmm9                  ; AES: round 6
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm8, zmm8, 0x10              ; C8: A0·A1
-    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm23, zmm21, zmm21, 0x10           ; C9: A0·A1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vpternlogq  zmm15, zmm9, zmm23, 0x96            ; C9: S += it
-    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
-    vpxorq      zmm9, zmm8, [r8 + 448]              ; C8: T = A + C1
+    vmovdqu64   zmm9, [r9 + 512]                    ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8: T0·T1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vpxorq      zmm23, zmm21, [r8 + 512]            ; C9: T = A + C1
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm13, zmm13, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm22, zmm18, zmm18, 0x10           ; C8: A0·A1
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C9: T0·T1
-    vaesenc     zmm22, zmm22, zmm10                 ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm23, zmm9, zmm9, 0x10             ; C9: A0·A1
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vaesenc     zmm2, zmm2, zmm10                   ; AES: round 7
+    vpternlogq  zmm15, zmm22, zmm23, 0x96           ; C9: S += it
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
+    vpxorq      zmm22, zmm18, [r11 + 448]           ; C8: T = A + C1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C8: T0·T1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
+    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
+    vpxorq      zmm23, zmm9, [r11 + 512]            ; C9: T = A + C1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpternlogq  zmm29, zmm9, zmm23, 0x96            ; C9: LO += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm9, zmm13, zmm11                  ; AES: round 8
-    vpxorq      zmm8, zmm8, [r8 + 1344]             ; C8: U = A + C2
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8: U0·U1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 8
-    vpxorq      zmm13, zmm21, [r8 + 1408]           ; C9: U = A + C2
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm23, zmm23, 0x10           ; C9: T0·T1
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm18, zmm13, zmm13, 0x10           ; C9: U0·U1
-    vaesenc     zmm13, zmm19, zmm11                 ; AES: round 8
-    vpternlogq  zmm12, zmm8, zmm18, 0x96            ; C9: HI += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpternlogq  zmm29, zmm22, zmm10, 0x96           ; C9: LO += it
+    vaesenc     zmm10, zmm13, zmm11                 ; AES: round 8
+    vaesenc     zmm13, zmm17, zmm11                 ; AES: round 8
+    vpxorq      zmm17, zmm18, [r11 + 1344]          ; C8: U = A + C2
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C8: U0·U1
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
+    vpxorq      zmm9, zmm9, [r11 + 1408]            ; C9: U = A + C2
+    vaesenc     zmm18, zmm19, zmm11                 ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C9: U0·U1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm8, zmm20, zmm11                  ; AES: round 8
-    vmovdqu64   zmm19, [r9 + 576]                   ; C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vaesenc     zmm18, zmm22, zmm11                 ; AES: round 8
-    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vaesenc     zmm19, zmm20, zmm11                 ; AES: round 8
+    vpternlogq  zmm12, zmm17, zmm9, 0x96            ; C9: HI += it
+    vaesenc     zmm9, zmm21, zmm11                  ; AES: round 8
+    vmovdqu64   zmm17, [r9 + 576]                   ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vmovdqu64   zmm20, [r9 + 640]                   ; C, bytes as in memory
     vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vpshufb     zmm20, zmm20, zmm0                  ; C
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm21, zmm19, zmm19, 0x10           ; C10: A0·A1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C11: A0·A1
-    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 9
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
-    vpternlogq  zmm15, zmm21, zmm22, 0x96           ; C11: S += it
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
+    vmovdqu64   zmm20, [r9 + 640]                   ; C, bytes as in memory
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 9
     vaesenc     zmm13, zmm13, zmm11                 ; AES: round 9
-    vpxorq      zmm21, zmm19, [r8 + 576]            ; C10: T = A + C1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C10: T0·T1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
-    vpxorq      zmm22, zmm20, [r8 + 640]            ; C11: T = A + C1
+    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm21, zmm17, zmm17, 0x10           ; C10: A0·A1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
+    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C11: A0·A1
     vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vpternlogq  zmm15, zmm21, zmm22, 0x96           ; C11: S += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
+    vpxorq      zmm21, zmm17, [r11 + 576]           ; C10: T = A + C1
+    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C10: T0·T1
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
+    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
+    vpxorq      zmm22, zmm20, [r11 + 640]           ; C11: T = A + C1
+    vaesenclast zmm3, zmm3, zmm11                   ; AES: E_K(J_0)
     vpclmulqdq  zmm11, zmm22, zmm22, 0x10           ; C11: T0·T1
-    vbroadcasti64x2 zmm22, [rdi + 2784]             ; AES: k_10
+    vmovdqu64   [rsp], xmm3                         ; AES: E_K(J_0), put aside
     vpternlogq  zmm29, zmm21, zmm11, 0x96           ; C11: LO += it
-    vaesenclast zmm4, zmm4, zmm22                   ; AES: E_K(J_0)
-    vpxorq      zmm11, zmm19, [r8 + 1472]           ; C10: U = A + C2
-    vmovdqu64   [rsp], xmm4                         ; AES: E_K(J_0), put aside
-    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C10: U0·U1
-    vpxorq      zmm19, zmm4, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm19                   ; AES: last round: the other text
-    vpxorq      zmm19, zmm20, [r8 + 1536]           ; C11: U = A + C2
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C11: U0·U1
-    vpternlogq  zmm12, zmm11, zmm19, 0x96           ; C11: HI += it
+    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm11, zmm3, [r9]                   ; AES: k_Nr + text
+    vpxorq      zmm17, zmm17, [r11 + 1472]          ; C10: U = A + C2
+    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm11, zmm17, zmm17, 0x10           ; C10: U0·U1
+    vpxorq      zmm17, zmm20, [r11 + 1536]          ; C11: U = A + C2
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C11: U0·U1
+    vpternlogq  zmm12, zmm11, zmm17, 0x96           ; C11: HI += it
     vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm9                         ; AES: written
-    vpxorq      zmm9, zmm4, [r9 + 64]               ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm9                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm7                    ; AES: written
-    vpxorq      zmm7, zmm4, [r9 + 128]              ; AES: k_Nr + text
-    vaesenclast zmm7, zmm6, zmm7                    ; AES: last round: the other text
-    vpshufb     zmm6, zmm11, zmm0                   ; C
-    vmovdqu64   [rdx + 128], zmm7                   ; AES: written
-    vpxorq      zmm9, zmm4, [r9 + 192]              ; AES: k_Nr + text
+    vmovdqu64   [rcx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm3, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm3, [r9 + 128]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm13, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm3, [r9 + 192]              ; AES: k_Nr + text
+    vaesenclast zmm7, zmm7, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm4, zmm11, zmm0                   ; C
+    vmovdqu64   [rcx + 192], zmm7                   ; AES: written
+    vpxorq      zmm10, zmm3, [r9 + 256]             ; AES: k_Nr + text
     vpshufb     zmm7, zmm16, zmm0                   ; C
-    vaesenclast zmm9, zmm10, zmm9                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm9                   ; AES: written
-    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C12: A0·A1
-    vpxorq      zmm10, zmm4, [r9 + 256]             ; AES: k_Nr + text
-    vpclmulqdq  zmm11, zmm6, zmm6, 0x10             ; C1: A0·A1
+    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm6                   ; AES: written
+    vpclmulqdq  zmm6, zmm7, zmm7, 0x10              ; C12: A0·A1
+    vpxorq      zmm10, zmm3, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm11, zmm4, zmm4, 0x10             ; C1: A0·A1
     vaesenclast zmm2, zmm2, zmm10                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 256], zmm2                   ; AES: written
-    vpternlogq  zmm15, zmm9, zmm11, 0x96            ; C1: S += it
-    vpxorq      zmm2, zmm4, [r9 + 320]              ; AES: k_Nr + text
-    vaesenclast zmm2, zmm3, zmm2                    ; AES: last round: the other text
-    vmovdqu8    zmm3{k2}{z}, [r8 + 704]             ; powers of the blocks that there are
-    vmovdqu64   [rdx + 320], zmm2                   ; AES: written
-    vpxorq      zmm2, zmm7, zmm3                    ; C12: T = A + C1
-    vpxorq      zmm3, zmm4, [r9 + 384]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm13, zmm3                   ; AES: last round: the other text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C12: T0·T1
-    vmovdqu64   [rdx + 384], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm4, [r9 + 448]              ; AES: k_Nr + text
-    vpxorq      zmm9, zmm6, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm5, zmm9, zmm9, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 448], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm4, [r9 + 512]              ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm2, zmm5, 0x96             ; C1: LO += it
-    vaesenclast zmm2, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 512], zmm2                   ; AES: written
-    vmovdqu8    zmm2{k2}{z}, [r8 + 1600]            ; powers of the blocks that there are
-    vpxorq      zmm3, zmm4, [r9 + 576]              ; AES: k_Nr + text
-    vpxorq      zmm2, zmm7, zmm2                    ; C12: U = A + C2
-    vaesenclast zmm3, zmm17, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 576], zmm3                   ; AES: written
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C12: U0·U1
-    vpxorq      zmm3, zmm4, [r9 + 640]              ; AES: k_Nr + text
-    vaesenclast zmm3, zmm18, zmm3                   ; AES: last round: the other text
-    vpxorq      zmm5, zmm6, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 640], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm5, zmm5, 0x10              ; C1: U0·U1
-    vpxorq      zmm4, zmm4, zmm16                   ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm2, zmm3, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 704]{k1}, zmm1               ; AES: written
+    vmovdqu64   [rcx + 320], zmm2                   ; AES: written
+    vpternlogq  zmm15, zmm6, zmm11, 0x96            ; C1: S += it
+    vpxorq      zmm2, zmm3, [r9 + 384]              ; AES: k_Nr + text
+    vaesenclast zmm2, zmm18, zmm2                   ; AES: last round: the other text
+    vpxorq      zmm6, zmm7, [r11 + 704]             ; C12: T = A + C1
+    vmovdqu64   [rcx + 384], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm6, zmm6, 0x10              ; C12: T0·T1
+    vpxorq      zmm6, zmm3, [r9 + 448]              ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm4, [r11]                   ; C1: T = A + C1
+    vmovdqu64   [rcx + 448], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm3, [r9 + 512]              ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
+    vaesenclast zmm5, zmm5, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 512], zmm5                   ; AES: written
+    vpternlogq  zmm29, zmm2, zmm8, 0x96             ; C1: LO += it
+    vpxorq      zmm2, zmm3, [r9 + 576]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm7, [r11 + 1600]            ; C12: U = A + C2
+    vaesenclast zmm2, zmm19, zmm2                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 576], zmm2                   ; AES: written
+    vpclmulqdq  zmm2, zmm5, zmm5, 0x10              ; C12: U0·U1
+    vpxorq      zmm5, zmm3, [r9 + 640]              ; AES: k_Nr + text
+    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm4, [r11 + 896]             ; C1: U = A + C2
+    vmovdqu64   [rcx + 640], zmm5                   ; AES: written
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: U0·U1
+    vpxorq      zmm3, zmm3, zmm16                   ; AES: k_Nr + text
+    vaesenclast zmm3, zmm1, zmm3                    ; AES: last round: the other text
+    vpternlogq  zmm12, zmm2, zmm4, 0x96             ; C1: HI += it
+.alone_written:
+    lea         rcx, [rcx + r8]                     ; the last register
+    cmp         rsi, 0x40
+    jae         .alone_out_longest
+    cmp         rsi, 0x31
+    jb          .alone_out_under_49
+    vextracti64x2 xmm1, zmm3, 0x02
+    vmovdqu64   [rcx], ymm3                         ; written
+    vmovdqu64   [rcx + 32], xmm1                    ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm3, 0x03
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rsi - 48]        ; at the end
+    vpshufb     xmm1, xmm1, [rdx + rsi + 128]       ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm1              ; written
+    jmp         .alone_out_done
+.alone_out_under_49:
+    cmp         rsi, 0x21
+    jb          .alone_out_under_33
+    vmovdqu64   [rcx], ymm3                         ; written
+    vextracti64x2 xmm1, zmm3, 0x01
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm3, 0x02
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rsi - 32]        ; at the end
+    vpshufb     xmm1, xmm1, [rdx + rsi + 144]       ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm1              ; written
+    jmp         .alone_out_done
+.alone_out_under_33:
+    cmp         rsi, 0x11
+    jb          .alone_out_under_17
+    vmovdqu64   [rcx], xmm3                         ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm1, zmm3, 0x01
+    vpxorq      xmm1, xmm1, xmm3                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rsi - 16]        ; at the end
+    vpshufb     xmm2, xmm3, [rdx + rsi + 160]       ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm1              ; written
+    jmp         .alone_out_done
+.alone_out_under_17:
+    vmovdqu64   xmm1, [rcx - 16]                    ; the block before
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpxorq      xmm2, xmm3, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rsi]             ; at the end
+    vpshufb     xmm1, xmm1, [rdx + rsi + 176]       ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm1              ; written
+    jmp         .alone_out_done
+.alone_out_longest:
+    vmovdqu64   [rcx], zmm3                         ; written
+.alone_out_done:
 .alone_reduce:
     vpxorq      zmm1, zmm29, zmm15                  ; reduce: LO += S
     vpclmulqdq  zmm2, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
@@ -11860,7 +13018,7 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpshufb     xmm0, xmm2, xmm0                    ; reduce: as in memory
     vmovdqu64   xmm1, [rsp]                         ; E_K(J_0)
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .tagged
 .groups:
     vpshufb     zmm29, zmm1, zmm0                   ; AES: counter block
@@ -12121,64 +13279,64 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpxorq      zmm30, zmm16, [r9]                  ; AES: k_Nr + text
     vpternlogq  zmm13, zmm28, zmm29, 0x96           ; C1: S += it
     vaesenclast zmm2, zmm2, zmm30                   ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm2                         ; AES: written
+    vmovdqu64   [rcx], zmm2                         ; AES: written
     vpxorq      zmm2, zmm26, [rdi + 768]            ; C12: T = A + C1
     vpxorq      zmm28, zmm16, [r9 + 64]             ; AES: k_Nr + text
     vaesenclast zmm17, zmm17, zmm28                 ; AES: last round: the other text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C12: T0·T1
-    vmovdqu64   [rdx + 64], zmm17                   ; AES: written
+    vmovdqu64   [rcx + 64], zmm17                   ; AES: written
     vpxorq      zmm17, zmm16, [r9 + 128]            ; AES: k_Nr + text
     vpxorq      zmm28, zmm27, [rdi + 64]            ; C1: T = A + C1
     vaesenclast zmm17, zmm18, zmm17                 ; AES: last round: the other text
     vpclmulqdq  zmm18, zmm28, zmm28, 0x10           ; C1: T0·T1
-    vmovdqu64   [rdx + 128], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 128], zmm17                  ; AES: written
     vpxorq      zmm17, zmm16, [r9 + 192]            ; AES: k_Nr + text
     vpternlogq  zmm14, zmm2, zmm18, 0x96            ; C1: LO += it
     vaesenclast zmm2, zmm19, zmm17                  ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm2                   ; AES: written
+    vmovdqu64   [rcx + 192], zmm2                   ; AES: written
     vpxorq      zmm2, zmm26, [rdi + 1664]           ; C12: U = A + C2
     vpxorq      zmm17, zmm16, [r9 + 256]            ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C12: U0·U1
     vaesenclast zmm17, zmm20, zmm17                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 256], zmm17                  ; AES: written
+    vmovdqu64   [rcx + 256], zmm17                  ; AES: written
     vpxorq      zmm17, zmm27, [rdi + 960]           ; C1: U = A + C2
     vpxorq      zmm18, zmm16, [r9 + 320]            ; AES: k_Nr + text
     vaesenclast zmm18, zmm21, zmm18                 ; AES: last round: the other text
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C1: U0·U1
-    vmovdqu64   [rdx + 320], zmm18                  ; AES: written
+    vmovdqu64   [rcx + 320], zmm18                  ; AES: written
     vpternlogq  zmm31, zmm2, zmm17, 0x96            ; C1: HI += it
     vpxorq      zmm2, zmm16, [r9 + 384]             ; AES: k_Nr + text
     vaesenclast zmm2, zmm22, zmm2                   ; AES: last round: the other text
     vpxorq      zmm14, zmm14, zmm13                 ; reduce: LO += S
-    vmovdqu64   [rdx + 384], zmm2                   ; AES: written
+    vmovdqu64   [rcx + 384], zmm2                   ; AES: written
     vpxorq      zmm2, zmm16, [r9 + 448]             ; AES: k_Nr + text
     vpshufd     zmm17, zmm14, 0x4e                  ; reduce: (LO1, LO0)
     vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
     vpternlogq  zmm31, zmm13, zmm17, 0x96           ; reduce: + HI
-    vmovdqu64   [rdx + 448], zmm2                   ; AES: written
+    vmovdqu64   [rcx + 448], zmm2                   ; AES: written
     vpxorq      zmm2, zmm16, [r9 + 512]             ; AES: k_Nr + text
     vpclmulqdq  zmm13, zmm14, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
     vaesenclast zmm2, zmm24, zmm2                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 512], zmm2                   ; AES: written
+    vmovdqu64   [rcx + 512], zmm2                   ; AES: written
     vpxorq      zmm2, zmm13, zmm31                  ; reduce: RES = fold(LO) + HI
     vpxorq      zmm13, zmm16, [r9 + 576]            ; AES: k_Nr + text
     vextracti64x4 ymm14, zmm2, 0x01                 ; reduce: upper lanes
     vaesenclast zmm13, zmm25, zmm13                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 576], zmm13                  ; AES: written
+    vmovdqu64   [rcx + 576], zmm13                  ; AES: written
     vpxorq      ymm2, ymm2, ymm14                   ; reduce: add up the lanes
     vpxorq      zmm13, zmm16, [r9 + 640]            ; AES: k_Nr + text
     vaesenclast zmm12, zmm12, zmm13                 ; AES: last round: the other text
     vextracti64x2 xmm13, ymm2, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rdx + 640], zmm12                  ; AES: written
+    vmovdqu64   [rcx + 640], zmm12                  ; AES: written
     vpternlogq  xmm2, xmm13, [rdi + 1840], 0x96     ; reduce: minus the key terms
     vpxorq      zmm12, zmm16, [r9 + 704]            ; AES: k_Nr + text
     vaesenclast zmm12, zmm15, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 704], zmm12                  ; AES: written
+    vmovdqu64   [rcx + 704], zmm12                  ; AES: written
     add         r9, 768                             ; next group
-    add         rdx, 768
-    sub         rsi, 768
+    add         rcx, 768
+    sub         rdx, 768
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 769
+    cmp         rdx, 769
     jb          .rest
 .group:
     vpshufb     zmm12, zmm1, zmm0                   ; AES: counter block
@@ -12422,437 +13580,440 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C2·H^11: U0·U1
     vpternlogq  zmm31, zmm17, zmm21, 0x96           ; C1·H^12: HI += it
     vmovdqu64   zmm17, [r9]                         ; C1·H^12: C, bytes as in memory
-    vmovdqu64   [rdx], zmm12                        ; AES: written
+    vmovdqu64   [rcx], zmm12                        ; AES: written
     vpxorq      zmm12, zmm26, [r9 + 64]             ; AES: k_Nr + text
     vaesenclast zmm12, zmm13, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm12                   ; AES: written
+    vmovdqu64   [rcx + 64], zmm12                   ; AES: written
     vpxorq      zmm12, zmm26, [r9 + 128]            ; AES: k_Nr + text
     vpshufb     zmm13, zmm17, zmm0                  ; C1·H^12: C
     vaesenclast zmm12, zmm14, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm12                  ; AES: written
+    vmovdqu64   [rcx + 128], zmm12                  ; AES: written
     vpxorq      zmm2, zmm13, zmm2                   ; C1·H^12: A = X + C
     vpxorq      zmm12, zmm26, [r9 + 192]            ; AES: k_Nr + text
     vpclmulqdq  zmm13, zmm2, zmm2, 0x10             ; C1·H^12: A0·A1
     vaesenclast zmm12, zmm15, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm12                  ; AES: written
+    vmovdqu64   [rcx + 192], zmm12                  ; AES: written
     vpxorq      zmm12, zmm29, zmm13                 ; C1·H^12: S += it
     vpxorq      zmm13, zmm26, [r9 + 256]            ; AES: k_Nr + text
     vaesenclast zmm13, zmm16, zmm13                 ; AES: last round: the other text
     vpxorq      zmm14, zmm2, [rdi + 64]             ; C1·H^12: T = A + C1
-    vmovdqu64   [rdx + 256], zmm13                  ; AES: written
+    vmovdqu64   [rcx + 256], zmm13                  ; AES: written
     vpclmulqdq  zmm13, zmm14, zmm14, 0x10           ; C1·H^12: T0·T1
     vpxorq      zmm14, zmm26, [r9 + 320]            ; AES: k_Nr + text
     vaesenclast zmm14, zmm18, zmm14                 ; AES: last round: the other text
     vpternlogq  zmm30, zmm13, zmm12, 0x96           ; reduce: LO += S
-    vmovdqu64   [rdx + 320], zmm14                  ; AES: written
+    vmovdqu64   [rcx + 320], zmm14                  ; AES: written
     vpxorq      zmm13, zmm26, [r9 + 384]            ; AES: k_Nr + text
     vpxorq      zmm2, zmm2, [rdi + 960]             ; C1·H^12: U = A + C2
     vaesenclast zmm13, zmm19, zmm13                 ; AES: last round: the other text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^12: U0·U1
-    vmovdqu64   [rdx + 384], zmm13                  ; AES: written
+    vmovdqu64   [rcx + 384], zmm13                  ; AES: written
     vpxorq      zmm13, zmm26, [r9 + 448]            ; AES: k_Nr + text
     vpternlogq  zmm31, zmm2, zmm12, 0x96            ; reduce: HI += S
     vaesenclast zmm2, zmm20, zmm13                  ; AES: last round: the other text
-    vmovdqu64   [rdx + 448], zmm2                   ; AES: written
+    vmovdqu64   [rcx + 448], zmm2                   ; AES: written
     vpclmulqdq  zmm2, zmm30, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
     vpxorq      zmm12, zmm26, [r9 + 512]            ; AES: k_Nr + text
     vpshufd     zmm13, zmm30, 0x4e                  ; reduce: (LO1, LO0)
     vaesenclast zmm12, zmm22, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 512], zmm12                  ; AES: written
+    vmovdqu64   [rcx + 512], zmm12                  ; AES: written
     vpternlogq  zmm13, zmm31, zmm2, 0x96            ; reduce: RES = fold(LO) + HI
     vpxorq      zmm2, zmm26, [r9 + 576]             ; AES: k_Nr + text
     vaesenclast zmm2, zmm23, zmm2                   ; AES: last round: the other text
     vextracti64x4 ymm12, zmm13, 0x01                ; reduce: upper lanes
-    vmovdqu64   [rdx + 576], zmm2                   ; AES: written
+    vmovdqu64   [rcx + 576], zmm2                   ; AES: written
     vpxorq      ymm2, ymm13, ymm12                  ; reduce: add up the lanes
     vpxorq      zmm12, zmm26, [r9 + 640]            ; AES: k_Nr + text
     vaesenclast zmm12, zmm24, zmm12                 ; AES: last round: the other text
     vextracti64x2 xmm13, ymm2, 0x01                 ; reduce: upper lanes
-    vmovdqu64   [rdx + 640], zmm12                  ; AES: written
+    vmovdqu64   [rcx + 640], zmm12                  ; AES: written
     vpxorq      zmm12, zmm26, [r9 + 704]            ; AES: k_Nr + text
     vpternlogq  xmm2, xmm13, [rdi + 1856], 0x96     ; reduce: minus the key terms
     vaesenclast zmm12, zmm25, zmm12                 ; AES: last round: the other text
-    vmovdqu64   [rdx + 704], zmm12                  ; AES: written
+    vmovdqu64   [rcx + 704], zmm12                  ; AES: written
     add         r9, 768                             ; next group
-    add         rdx, 768
-    sub         rsi, 768
-    cmp         rsi, 769
+    add         rcx, 768
+    sub         rdx, 768
+    cmp         rdx, 769
     jae         .group
 .after_group:
 .rest:
-    mov         rcx, r13
-    shl         rcx, 0x03                           ; bits
-    vmovq       xmm12, rcx
+    mov         rsi, r13
+    shl         rsi, 0x03                           ; bits
+    vmovq       xmm12, rsi
     shl         r8, 0x03                            ; bits
     vmovq       xmm13, r8
     vpunpcklqdq xmm12, xmm12, xmm13                 ; bits of both lengths, bytes reversed
-    cmp         rsi, 385
-    jae         .rest_over_6
+    mov         rsi, rdx
+    sub         rsi, 0x01
+    and         rsi, 0x3f
+    add         rsi, 0x01                           ; bytes of the last register
+    lea         r8, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         r8, rsi
+    mov         r11, rdx
+    sub         r11, rsi                            ; bytes before the last register
+    lea         rbx, [r9 + r11]                     ; the last register
+    cmp         rsi, 0x40
+    jae         .rest_in_longest
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0xc1
-    jae         .rest_over_3
-    cmp         rsi, 0x81
-    jae         .rest_over_2
+    cmp         rsi, 0x31
+    jb          .rest_in_under_49
+    vmovdqu64   ymm13, [rbx]                        ; whole blocks
+    vinserti64x2 zmm13, zmm13, [rbx + 32], 0x02     ; and the third
+    vmovdqu64   xmm14, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm14, xmm14, [r8 + 80]             ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm13, xmm14, 0x03          ; with them
+    jmp         .rest_in_done
+.rest_in_under_49:
+    cmp         rsi, 0x21
+    jb          .rest_in_under_33
+    vmovdqu64   ymm13, [rbx]                        ; whole blocks
+    vmovdqu64   xmm14, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm14, xmm14, [r8 + 64]             ; those of the last block, zero-padded
+    vinserti64x2 zmm13, zmm13, xmm14, 0x02          ; with them
+    jmp         .rest_in_done
+.rest_in_under_33:
+    cmp         rsi, 0x11
+    jb          .rest_in_under_17
+    vmovdqu64   xmm13, [rbx]                        ; whole blocks
+    vmovdqu64   xmm14, [rbx + rsi - 16]             ; the last 16 bytes
+    vpshufb     xmm14, xmm14, [r8 + 48]             ; those of the last block, zero-padded
+    vinserti64x2 ymm13, ymm13, xmm14, 0x01          ; with them
+    jmp         .rest_in_done
+.rest_in_under_17:
     db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 0x41
+    cmp         rsi, 0x10
+    jb          .rest_in_under_16
+    vmovdqu64   xmm13, [rbx]                        ; whole blocks
+    jmp         .rest_in_done
+.rest_in_under_16:
+    cmp         rsi, 0x08
+    jb          .rest_in_under_8
+    vmovq       xmm13, [rbx]                        ; the first bytes
+    vmovq       xmm14, [rbx + rsi - 8]              ; the last bytes
+    vpshufb     xmm14, xmm14, [r8 + 24]             ; in their places
+    vporq       xmm13, xmm13, xmm14                 ; zero-padded
+    jmp         .rest_in_done
+.rest_in_under_8:
+    cmp         rsi, 0x04
+    jb          .rest_in_under_4
+    vmovd       xmm13, [rbx]                        ; the first bytes
+    vmovd       xmm14, [rbx + rsi - 4]              ; the last bytes
+    vpshufb     xmm14, xmm14, [r8 + 20]             ; in their places
+    vporq       xmm13, xmm13, xmm14                 ; zero-padded
+    jmp         .rest_in_done
+.rest_in_under_4:
+    movzx       ebp, byte [rbx]                     ; byte 0
+    vmovq       xmm13, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    mov         rbp, rsi
+    shr         rbp, 0x01
+    movzx       ebp, byte [rbx + rbp]               ; byte n >> 1
+    vmovq       xmm14, rbp
+    mov         ebp, 0x00                           ; no byte stays
+    vpslldq     xmm14, xmm14, 0x01
+    vporq       xmm13, xmm13, xmm14
+    movzx       ebx, byte [rbx + rsi - 1]           ; the last byte
+    vmovq       xmm14, rbx
+    mov         ebx, 0x00                           ; no byte stays
+    vpslldq     xmm14, xmm14, 0x02
+    vporq       xmm13, xmm13, xmm14
+    vpandq      xmm13, xmm13, [r8 + 112]            ; zero-padded
+    jmp         .rest_in_done
+.rest_in_longest:
+    vmovdqu64   zmm13, [rbx]                        ; whole blocks
+.rest_in_done:
+    lea         rbx, [rdx + 15]
+    and         rbx, -16
+    lea         r8, [rdi + 816]
+    sub         r8, rbx                             ; H^(m+1)
+    vmovdqu64   xmm14, [rdi + 2608]                 ; the key term of H
+    lea         rbx, [rsi + 15]
+    and         rbx, -16                            ; in whole blocks
+    lea         rbp, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpandq      xmm14, xmm14, [rbp + rbx + 48]      ; if a lane is free
+    vpxorq      xmm14, xmm14, [r8 + 1792]           ; the key terms of all powers that are met
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 385
+    jae         .rest_over_6
+    cmp         rdx, 0xc1
+    jae         .rest_over_3
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 0x81
+    jae         .rest_over_2
+    cmp         rdx, 0x41
     jae         .rest_over_1
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9]                  ; text, zero-padded
-    vpshufb     zmm15, zmm13, zmm0                  ; C
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm2, zmm15, zmm2                   ; A = X + C
+    vpshufb     zmm15, zmm13, zmm0                  ; C
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vmovdqu8    zmm3{k2}{z}, [r8]                   ; powers of the blocks that there are
+    vpxorq      zmm2, zmm15, zmm2                   ; A = X + C
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpxorq      zmm3, zmm2, zmm3                    ; C1: T = A + C1
+    vpclmulqdq  xmm3, xmm12, xmm12, 0x10            ; lengths: A0·A1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vmovdqu8    zmm4{k2}{z}, [r8 + 896]             ; powers of the blocks that there are
-    vaesenc     zmm5, zmm1, zmm6                    ; AES: round 3
-    vpxorq      zmm1, zmm2, zmm4                    ; C1: U = A + C2
-    vaesenc     zmm4, zmm5, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  xmm5, xmm12, xmm12, 0x10            ; lengths: A0·A1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpxorq      zmm15, zmm5, zmm2                   ; C1: S += it
-    vaesenc     zmm2, zmm4, zmm10                   ; AES: round 7
-    vpxorq      xmm4, xmm12, [rdi + 816]            ; lengths: T = A + C1
-    vaesenc     zmm2, zmm2, zmm11                   ; AES: round 8
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
-    vbroadcasti64x2 zmm5, [rdi + 2768]              ; AES: k_9
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vaesenc     zmm2, zmm2, zmm5                    ; AES: round 9
-    vpxorq      zmm29, zmm4, zmm3                   ; C1: LO += it
-    vbroadcasti64x2 zmm3, [rdi + 2784]              ; AES: k_10
+    vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpxorq      zmm15, zmm3, zmm4                   ; C1: S += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpxorq      xmm3, xmm12, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm3, xmm3, 0x10              ; lengths: T0·T1
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpxorq      zmm4, zmm2, [r8]                    ; C1: T = A + C1
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpxorq      zmm29, zmm3, zmm4                   ; C1: LO += it
+    vbroadcasti64x2 zmm3, [rdi + 2768]              ; AES: k_9
     vpxorq      xmm4, xmm12, [rdi + 1712]           ; lengths: U = A + C2
-    vpxorq      zmm3, zmm3, zmm13                   ; AES: k_Nr + text
-    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: U0·U1
-    vaesenclast zmm2, zmm2, zmm3                    ; AES: last round: the other text
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vmovdqu8    [rdx]{k1}, zmm2                     ; AES: written
-    vpxorq      zmm12, zmm4, zmm1                   ; C1: HI += it
-    jmp         .rest_reduce
+    vaesenc     zmm1, zmm1, zmm3                    ; AES: round 9
+    vpclmulqdq  xmm3, xmm4, xmm4, 0x10              ; lengths: U0·U1
+    vbroadcasti64x2 zmm4, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
+    vpxorq      zmm4, zmm4, zmm13                   ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm3, zmm2                   ; C1: HI += it
+    jmp         .rest_written
 .rest_over_1:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 0x40                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 64]             ; text, zero-padded
-    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm16, [r9]                         ; C, bytes as in memory
-    vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; C
-    vpshufb     zmm17, zmm1, zmm0                   ; AES: counter block
-    vpxorq      zmm1, zmm16, zmm2                   ; A = X + C
-    vpxorq      zmm2, zmm15, zmm3                   ; AES: + k_0
-    vpxorq      zmm3, zmm17, zmm3                   ; AES: + k_0
+    vpshufb     zmm16, zmm1, zmm0                   ; AES: counter block
+    vmovdqu64   zmm15, [r9]                         ; C, bytes as in memory
+    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm1, zmm15, zmm0                   ; C
+    vpshufb     zmm15, zmm17, zmm0                  ; AES: counter block
+    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm2                    ; A = X + C
+    vpxorq      zmm3, zmm15, zmm3                   ; AES: + k_0
     vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
-    vaesenc     zmm16, zmm2, zmm4                   ; AES: round 1
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 1
     vpshufb     zmm2, zmm13, zmm0                   ; C
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C2: A0·A1
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm17, zmm1, zmm1, 0x10             ; C1: A0·A1
+    vaesenc     zmm4, zmm16, zmm5                   ; AES: round 2
+    vpclmulqdq  zmm16, zmm2, zmm2, 0x10             ; C2: A0·A1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 3
-    vpternlogq  zmm15, zmm4, zmm17, 0x96            ; C1: S += it
+    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: A0·A1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm12, [rdi + 816]            ; lengths: T = A + C1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpclmulqdq  xmm29, xmm4, xmm4, 0x10             ; lengths: T0·T1
+    vpternlogq  zmm15, zmm16, zmm5, 0x96            ; C1: S += it
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpxorq      xmm5, xmm12, [rdi + 816]            ; lengths: T = A + C1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm4, zmm5, zmm8                    ; AES: round 5
-    vmovdqu8    zmm5{k2}{z}, [r8 + 64]              ; powers of the blocks that there are
+    vpclmulqdq  xmm29, xmm5, xmm5, 0x10             ; lengths: T0·T1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      zmm5, zmm2, zmm5                    ; C2: T = A + C1
+    vpxorq      zmm5, zmm2, [r8 + 64]               ; C2: T = A + C1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpxorq      zmm6, zmm1, [r8]                    ; C1: T = A + C1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpxorq      zmm6, zmm1, [r8]                    ; C1: T = A + C1
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
     vpternlogq  zmm29, zmm5, zmm6, 0x96             ; C1: LO += it
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vmovdqu8    zmm5{k2}{z}, [r8 + 960]             ; powers of the blocks that there are
-    vbroadcasti64x2 zmm6, [rdi + 2768]              ; AES: k_9
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 9
-    vpxorq      zmm2, zmm2, zmm5                    ; C2: U = A + C2
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 9
+    vbroadcasti64x2 zmm5, [rdi + 2768]              ; AES: k_9
     vpxorq      xmm6, xmm12, [rdi + 1712]           ; lengths: U = A + C2
-    vbroadcasti64x2 zmm5, [rdi + 2784]              ; AES: k_10
+    vaesenc     zmm4, zmm4, zmm5                    ; AES: round 9
     vpclmulqdq  xmm12, xmm6, xmm6, 0x10             ; lengths: U0·U1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 9
+    vbroadcasti64x2 zmm5, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm2, zmm2, [r8 + 960]              ; C2: U = A + C2
     vpxorq      zmm6, zmm5, [r9]                    ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C2: U0·U1
     vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm4                         ; AES: written
     vpxorq      zmm1, zmm1, [r8 + 896]              ; C1: U = A + C2
+    vmovdqu64   [rcx], zmm4                         ; AES: written
     vpxorq      zmm4, zmm5, zmm13                   ; AES: k_Nr + text
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1: U0·U1
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm2, zmm1, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 64]{k1}, zmm3                ; AES: written
-    jmp         .rest_reduce
+    vpclmulqdq  zmm5, zmm1, zmm1, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm3, zmm4                    ; AES: last round: the other text
+    vpternlogq  zmm12, zmm2, zmm5, 0x96             ; C1: HI += it
+    jmp         .rest_written
 .rest_over_2:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 0x80                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 128]            ; text, zero-padded
-    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm15, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vpshufb     zmm16, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm17, xmm12, xmm12, 0x10           ; lengths: A0·A1
+    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
+    vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
+    vpclmulqdq  xmm19, xmm12, xmm12, 0x10           ; lengths: A0·A1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C2: A0·A1
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C2: A0·A1
+    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
     vpshufb     zmm20, zmm13, zmm0                  ; C
-    vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm21, zmm20, zmm20, 0x10           ; C3: A0·A1
+    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 1
-    vpternlogq  zmm17, zmm18, zmm21, 0x96           ; C3: S += it
-    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 1
-    vpxorq      xmm18, xmm12, [rdi + 816]           ; lengths: T = A + C1
+    vpclmulqdq  zmm3, zmm20, zmm20, 0x10            ; C3: A0·A1
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vpternlogq  zmm19, zmm18, zmm3, 0x96            ; C3: S += it
+    vaesenc     zmm3, zmm17, zmm4                   ; AES: round 1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  xmm4, xmm18, xmm18, 0x10            ; lengths: T0·T1
+    vpxorq      xmm4, xmm12, [rdi + 816]            ; lengths: T = A + C1
+    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm4, xmm4, xmm4, 0x10              ; lengths: T0·T1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 2
-    vpxorq      zmm18, zmm15, [r8 + 64]             ; C2: T = A + C1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm18, zmm18, 0x10            ; C2: T0·T1
+    vpxorq      zmm5, zmm16, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C2: T0·T1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 3
-    vmovdqu8    zmm18{k2}{z}, [r8 + 128]            ; powers of the blocks that there are
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpxorq      zmm6, zmm20, zmm18                  ; C3: T = A + C1
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vpxorq      zmm6, zmm20, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: T0·T1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 4
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
     vpternlogq  zmm4, zmm5, zmm6, 0x96              ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vmovdqu8    zmm5{k2}{z}, [r8 + 1024]            ; powers of the blocks that there are
-    vaesenc     zmm6, zmm16, zmm8                   ; AES: round 5
-    vpxorq      zmm5, zmm20, zmm5                   ; C3: U = A + C2
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vaesenc     zmm5, zmm15, zmm8                   ; AES: round 5
+    vpxorq      xmm6, xmm12, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm7, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  xmm3, xmm6, xmm6, 0x10              ; lengths: U0·U1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpxorq      xmm7, xmm12, [rdi + 1712]           ; lengths: U = A + C2
-    vaesenc     zmm8, zmm6, zmm9                    ; AES: round 6
-    vpclmulqdq  xmm6, xmm7, xmm7, 0x10              ; lengths: U0·U1
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpxorq      zmm6, zmm16, [r8 + 960]             ; C2: U = A + C2
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpxorq      zmm7, zmm15, [r8 + 960]             ; C2: U = A + C2
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2: U0·U1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpxorq      zmm8, zmm20, [r8 + 1024]            ; C3: U = A + C2
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C3: U0·U1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: U0·U1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpternlogq  zmm6, zmm7, zmm5, 0x96              ; C3: HI += it
-    vaesenc     zmm5, zmm8, zmm11                   ; AES: round 8
+    vpternlogq  zmm3, zmm6, zmm8, 0x96              ; C3: HI += it
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 8
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vpshufb     zmm8, zmm7, zmm0                    ; C
     vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
-    vpshufb     zmm8, zmm8, zmm0                    ; C
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
-    vpxorq      zmm2, zmm8, zmm2                    ; A = X + C
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpxorq      zmm2, zmm8, zmm2                    ; A = X + C
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
     vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
     vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm15, zmm17, zmm8                  ; C1: S += it
+    vpxorq      zmm15, zmm19, zmm8                  ; C1: S += it
     vpxorq      zmm8, zmm7, [r9]                    ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm8, zmm2, [r8]                    ; C1: T = A + C1
-    vmovdqu64   [rdx], zmm3                         ; AES: written
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vpxorq      zmm3, zmm7, [r9 + 64]               ; AES: k_Nr + text
+    vpxorq      zmm9, zmm2, [r8]                    ; C1: T = A + C1
+    vaesenclast zmm5, zmm5, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vpclmulqdq  zmm8, zmm9, zmm9, 0x10              ; C1: T0·T1
+    vpxorq      zmm5, zmm7, [r9 + 64]               ; AES: k_Nr + text
     vpxorq      zmm29, zmm4, zmm8                   ; C1: LO += it
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm3                    ; AES: written
+    vaesenclast zmm4, zmm6, zmm5                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vpxorq      zmm3, zmm7, zmm13                   ; AES: k_Nr + text
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm7, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm6, zmm2                   ; C1: HI += it
-    vmovdqu8    [rdx + 128]{k1}, zmm1               ; AES: written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
+    vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm3, zmm2                   ; C1: HI += it
+    jmp         .rest_written
 .rest_over_3:
-    cmp         rsi, 321
+    cmp         rdx, 321
     jae         .rest_over_5
-    cmp         rsi, 257
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 257
     jae         .rest_over_4
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 0xc0                           ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 192]            ; text, zero-padded
-    vpshufb     zmm20, zmm1, zmm0                   ; AES: counter block
+    vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
     vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm16, zmm16, zmm0                  ; C
-    vpshufb     zmm18, zmm15, zmm0                  ; AES: counter block
+    vpshufb     zmm20, zmm15, zmm0                  ; AES: counter block
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm15, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm19, zmm17, zmm0                  ; AES: counter block
+    vpshufb     zmm18, zmm17, zmm0                  ; AES: counter block
     vpshufb     zmm17, zmm15, zmm0                  ; C
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
+    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm21, zmm16, zmm16, 0x10           ; C2: A0·A1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm22, zmm17, zmm17, 0x10           ; C3: A0·A1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 1
     vpternlogq  zmm15, zmm21, zmm22, 0x96           ; C3: S += it
-    vaesenc     zmm3, zmm20, zmm4                   ; AES: round 1
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vaesenc     zmm19, zmm20, zmm4                  ; AES: round 1
     vpxorq      xmm20, xmm12, [rdi + 816]           ; lengths: T = A + C1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpclmulqdq  xmm29, xmm20, xmm20, 0x10           ; lengths: T0·T1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vpclmulqdq  xmm29, xmm20, xmm20, 0x10           ; lengths: T0·T1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
     vpxorq      zmm4, zmm16, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: T0·T1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpxorq      zmm5, zmm17, [r8 + 128]             ; C3: T = A + C1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpxorq      zmm5, zmm17, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C3: T0·T1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vpternlogq  zmm29, zmm4, zmm5, 0x96             ; C3: LO += it
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpxorq      xmm4, xmm12, [rdi + 1712]           ; lengths: U = A + C2
+    vpternlogq  zmm29, zmm4, zmm5, 0x96             ; C3: LO += it
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm18, zmm7                   ; AES: round 4
+    vpxorq      xmm4, xmm12, [rdi + 1712]           ; lengths: U = A + C2
+    vaesenc     zmm5, zmm19, zmm7                   ; AES: round 4
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 4
     vpclmulqdq  xmm12, xmm4, xmm4, 0x10             ; lengths: U0·U1
-    vaesenc     zmm4, zmm19, zmm7                   ; AES: round 4
-    vpxorq      zmm6, zmm16, [r8 + 960]             ; C2: U = A + C2
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpxorq      zmm4, zmm16, [r8 + 960]             ; C2: U = A + C2
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2: U0·U1
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
     vpxorq      zmm7, zmm17, [r8 + 1024]            ; C3: U = A + C2
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C3: HI += it
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C3: U0·U1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpternlogq  zmm12, zmm4, zmm7, 0x96             ; C3: HI += it
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vmovdqu64   zmm4, [r9]                          ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpxorq      zmm2, zmm6, zmm2                    ; A = X + C
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpshufb     zmm6, zmm13, zmm0                   ; C
+    vpshufb     zmm7, zmm4, zmm0                    ; C
+    vaesenc     zmm4, zmm6, zmm10                   ; AES: round 7
+    vpxorq      zmm2, zmm7, zmm2                    ; A = X + C
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C4: A0·A1
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpshufb     zmm6, zmm13, zmm0                   ; C
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C4: A0·A1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpternlogq  zmm15, zmm7, zmm8, 0x96             ; C1: S += it
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
-    vmovdqu8    zmm8{k2}{z}, [r8 + 192]             ; powers of the blocks that there are
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
-    vpxorq      zmm8, zmm6, zmm8                    ; C4: T = A + C1
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
-    vpxorq      zmm7, zmm2, [r8]                    ; C1: T = A + C1
-    vbroadcasti64x2 zmm9, [rdi + 2784]              ; AES: k_10
-    vpxorq      zmm10, zmm9, [r9]                   ; AES: k_Nr + text
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C1: T0·T1
+    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vbroadcasti64x2 zmm9, [rdi + 2768]              ; AES: k_9
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 9
+    vpternlogq  zmm15, zmm7, zmm8, 0x96             ; C1: S += it
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 9
+    vpxorq      zmm7, zmm6, [r8 + 192]              ; C4: T = A + C1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 9
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: T0·T1
+    vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
+    vpxorq      zmm9, zmm2, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm10, zmm8, [r9]                   ; AES: k_Nr + text
     vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm29, zmm8, zmm7, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm9, [r9 + 64]               ; AES: k_Nr + text
-    vmovdqu8    zmm7{k2}{z}, [r8 + 1088]            ; powers of the blocks that there are
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx], zmm3                         ; AES: written
+    vpternlogq  zmm29, zmm7, zmm9, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm8, [r9 + 64]               ; AES: k_Nr + text
     vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vpxorq      zmm5, zmm6, zmm7                    ; C4: U = A + C2
-    vmovdqu64   [rdx + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm9, [r9 + 128]              ; AES: k_Nr + text
+    vpxorq      zmm5, zmm6, [r8 + 1088]             ; C4: U = A + C2
+    vmovdqu64   [rcx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm8, [r9 + 128]              ; AES: k_Nr + text
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
     vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 128], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm9, zmm13                   ; AES: k_Nr + text
+    vmovdqu64   [rcx + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm8, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
     vpternlogq  zmm12, zmm5, zmm2, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 192]{k1}, zmm1               ; AES: written
-    jmp         .rest_reduce
+    jmp         .rest_written
 .rest_over_4:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 256                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 256]            ; text, zero-padded
     vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
     vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -12865,504 +14026,448 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
     vpclmulqdq  xmm21, xmm12, xmm12, 0x10           ; lengths: A0·A1
-    vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
-    vpclmulqdq  zmm1, zmm16, zmm16, 0x10            ; C2: A0·A1
-    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm22, zmm16, zmm16, 0x10           ; C2: A0·A1
     vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm23, zmm19, zmm19, 0x10           ; C3: A0·A1
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
-    vpternlogq  zmm21, zmm1, zmm23, 0x96            ; C3: S += it
-    vpxorq      zmm1, zmm18, zmm3                   ; AES: + k_0
-    vpxorq      zmm18, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      xmm20, xmm12, [rdi + 816]           ; lengths: T = A + C1
-    vpxorq      zmm3, zmm22, zmm3                   ; AES: + k_0
-    vpclmulqdq  xmm20, xmm20, xmm20, 0x10           ; lengths: T0·T1
-    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpxorq      zmm22, zmm16, [r8 + 64]             ; C2: T = A + C1
-    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C2: T0·T1
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpternlogq  zmm21, zmm22, zmm23, 0x96           ; C3: S += it
+    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      xmm22, xmm12, [rdi + 816]           ; lengths: T = A + C1
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vaesenc     zmm3, zmm15, zmm4                   ; AES: round 1
+    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; lengths: T0·T1
+    vaesenc     zmm15, zmm17, zmm4                  ; AES: round 1
+    vpxorq      zmm17, zmm16, [r8 + 64]             ; C2: T = A + C1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: T0·T1
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
     vpxorq      zmm4, zmm19, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
     vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: T0·T1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpternlogq  zmm22, zmm17, zmm4, 0x96            ; C3: LO += it
+    vaesenc     zmm4, zmm20, zmm5                   ; AES: round 2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpternlogq  zmm20, zmm22, zmm4, 0x96            ; C3: LO += it
-    vaesenc     zmm4, zmm18, zmm5                   ; AES: round 2
-    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpclmulqdq  xmm5, xmm12, xmm12, 0x10            ; lengths: U0·U1
-    vaesenc     zmm12, zmm17, zmm6                  ; AES: round 3
-    vpxorq      zmm16, zmm16, [r8 + 960]            ; C2: U = A + C2
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: U0·U1
+    vpxorq      xmm5, xmm12, [rdi + 1712]           ; lengths: U = A + C2
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpxorq      zmm6, zmm19, [r8 + 1024]            ; C3: U = A + C2
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C3: U0·U1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpternlogq  zmm5, zmm16, zmm6, 0x96             ; C3: HI += it
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm12, zmm15, zmm6                  ; AES: round 3
+    vpclmulqdq  xmm5, xmm5, xmm5, 0x10              ; lengths: U0·U1
+    vaesenc     zmm15, zmm18, zmm6                  ; AES: round 3
+    vpxorq      zmm16, zmm16, [r8 + 960]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm16, zmm16, 0x10            ; C2: U0·U1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm15, zmm8                   ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm12, zmm12, zmm8                  ; AES: round 5
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C4: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpshufb     zmm16, zmm13, zmm0                  ; C
+    vpxorq      zmm16, zmm19, [r8 + 1024]           ; C3: U = A + C2
+    vaesenc     zmm12, zmm12, zmm7                  ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3: U0·U1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpternlogq  zmm5, zmm6, zmm16, 0x96             ; C3: HI += it
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm16, zmm16, 0x10            ; C5: A0·A1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
-    vpternlogq  zmm21, zmm15, zmm8, 0x96            ; C5: S += it
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpxorq      zmm8, zmm7, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vmovdqu64   zmm7, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm6, zmm12, zmm8                   ; AES: round 5
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm12, zmm15, zmm8                  ; AES: round 5
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm15, zmm7, zmm7, 0x10             ; C4: A0·A1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vmovdqu8    zmm9{k2}{z}, [r8 + 256]             ; powers of the blocks that there are
-    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpxorq      zmm9, zmm16, zmm9                   ; C5: T = A + C1
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: T0·T1
+    vpshufb     zmm8, zmm13, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm16, zmm8, zmm8, 0x10             ; C5: A0·A1
+    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpternlogq  zmm21, zmm15, zmm16, 0x96           ; C5: S += it
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpxorq      zmm9, zmm7, [r8 + 192]              ; C4: T = A + C1
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpternlogq  zmm20, zmm8, zmm9, 0x96             ; C5: LO += it
-    vaesenc     zmm8, zmm12, zmm11                  ; AES: round 8
-    vmovdqu8    zmm9{k2}{z}, [r8 + 1152]            ; powers of the blocks that there are
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpxorq      zmm9, zmm16, zmm9                   ; C5: U = A + C2
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C4: T0·T1
+    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 7
+    vpxorq      zmm15, zmm8, [r8 + 256]             ; C5: T = A + C1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm15, zmm15, 0x10           ; C5: T0·T1
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpxorq      zmm10, zmm7, [r8 + 1088]            ; C4: U = A + C2
-    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
-    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C4: U0·U1
-    vaesenc     zmm8, zmm8, zmm7                    ; AES: round 9
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
-    vpternlogq  zmm5, zmm10, zmm9, 0x96             ; C5: HI += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
+    vpternlogq  zmm22, zmm9, zmm10, 0x96            ; C5: LO += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm9, zmm12, zmm11                  ; AES: round 8
+    vpxorq      zmm7, zmm7, [r8 + 1088]             ; C4: U = A + C2
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vbroadcasti64x2 zmm10, [rdi + 2768]             ; AES: k_9
+    vpxorq      zmm8, zmm8, [r8 + 1152]             ; C5: U = A + C2
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C5: U0·U1
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 9
+    vpternlogq  zmm5, zmm7, zmm8, 0x96              ; C5: HI += it
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
     vbroadcasti64x2 zmm7, [rdi + 2784]              ; AES: k_10
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vpxorq      zmm10, zmm7, [r9]                   ; AES: k_Nr + text
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm9, zmm2                    ; A = X + C
-    vmovdqu64   [rdx], zmm6                         ; AES: written
-    vpxorq      zmm6, zmm7, [r9 + 64]               ; AES: k_Nr + text
-    vpclmulqdq  zmm9, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
-    vpxorq      zmm15, zmm21, zmm9                  ; C1: S += it
-    vmovdqu64   [rdx + 64], zmm6                    ; AES: written
+    vaesenclast zmm3, zmm3, zmm10                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm8, zmm2                    ; A = X + C
+    vmovdqu64   [rcx], zmm3                         ; AES: written
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpxorq      zmm8, zmm7, [r9 + 64]               ; AES: k_Nr + text
+    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
+    vpxorq      zmm15, zmm21, zmm3                  ; C1: S += it
+    vmovdqu64   [rcx + 64], zmm6                    ; AES: written
+    vpxorq      zmm3, zmm2, [r8]                    ; C1: T = A + C1
     vpxorq      zmm6, zmm7, [r9 + 128]              ; AES: k_Nr + text
-    vpxorq      zmm8, zmm2, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm1, zmm1, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 128], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm7, [r9 + 192]              ; AES: k_Nr + text
-    vpxorq      zmm29, zmm20, zmm6                  ; C1: LO += it
-    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 128], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm7, [r9 + 192]              ; AES: k_Nr + text
+    vpxorq      zmm29, zmm22, zmm3                  ; C1: LO += it
+    vaesenclast zmm3, zmm4, zmm6                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 192], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm7, zmm13                   ; AES: k_Nr + text
+    vmovdqu64   [rcx + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm7, zmm13                   ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      zmm12, zmm5, zmm2                   ; C1: HI += it
-    vmovdqu8    [rdx + 256]{k1}, zmm1               ; AES: written
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
+    jmp         .rest_written
 .rest_over_5:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 320                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 320]            ; text, zero-padded
     vpshufb     zmm19, zmm1, zmm0                   ; AES: counter block
     vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm16, zmm16, zmm0                  ; C
     vpshufb     zmm20, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm15, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm21, zmm17, zmm0                  ; AES: counter block
-    vpshufb     zmm17, zmm15, zmm0                  ; C
+    vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm21, zmm15, zmm0                  ; AES: counter block
     vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vpshufb     zmm22, zmm15, zmm0                  ; AES: counter block
     vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpclmulqdq  zmm23, zmm16, zmm16, 0x10           ; C2: A0·A1
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C3: A0·A1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C3: A0·A1
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpternlogq  zmm15, zmm23, zmm24, 0x96           ; C3: S += it
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      xmm23, xmm12, [rdi + 816]           ; lengths: T = A + C1
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpxorq      xmm23, xmm12, [rdi + 816]           ; lengths: T = A + C1
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpclmulqdq  xmm29, xmm23, xmm23, 0x10           ; lengths: T0·T1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm16, [r8 + 64]             ; C2: T = A + C1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm19, zmm4                   ; AES: round 1
-    vpclmulqdq  zmm19, zmm23, zmm23, 0x10           ; C2: T0·T1
+    vpxorq      zmm3, zmm16, [r8 + 64]              ; C2: T = A + C1
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: T0·T1
     vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
     vpxorq      zmm23, zmm17, [r8 + 128]            ; C3: T = A + C1
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C3: T0·T1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C3: T0·T1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  zmm29, zmm19, zmm23, 0x96           ; C3: LO += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpxorq      xmm4, xmm12, [rdi + 1712]           ; lengths: U = A + C2
-    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 2
-    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
-    vpclmulqdq  xmm12, xmm4, xmm4, 0x10             ; lengths: U0·U1
-    vaesenc     zmm4, zmm22, zmm5                   ; AES: round 2
-    vpxorq      zmm16, zmm16, [r8 + 960]            ; C2: U = A + C2
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
+    vpternlogq  zmm29, zmm3, zmm23, 0x96            ; C3: LO += it
+    vaesenc     zmm3, zmm20, zmm5                   ; AES: round 2
+    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
+    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 2
+    vaesenc     zmm20, zmm22, zmm5                  ; AES: round 2
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
+    vpxorq      zmm16, zmm16, [r8 + 960]            ; C2: U = A + C2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
     vpclmulqdq  zmm5, zmm16, zmm16, 0x10            ; C2: U0·U1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
     vaesenc     zmm16, zmm19, zmm6                  ; AES: round 3
     vpxorq      zmm17, zmm17, [r8 + 1024]           ; C3: U = A + C2
     vaesenc     zmm19, zmm20, zmm6                  ; AES: round 3
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: U0·U1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vpternlogq  zmm12, zmm5, zmm17, 0x96            ; C3: HI += it
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 4
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm16, zmm19, zmm7                  ; AES: round 4
-    vmovdqu64   zmm17, [r9 + 256]                   ; C, bytes as in memory
+    vpternlogq  zmm12, zmm5, zmm17, 0x96            ; C3: HI += it
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vmovdqu64   zmm6, [r9 + 192]                    ; C, bytes as in memory
+    vaesenc     zmm5, zmm16, zmm7                   ; AES: round 4
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm16, zmm19, zmm7                  ; AES: round 4
+    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 4
+    vmovdqu64   zmm18, [r9 + 256]                   ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm7, zmm5, zmm5, 0x10              ; C4: A0·A1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C5: A0·A1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 5
+    vpshufb     zmm7, zmm18, zmm0                   ; C
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpternlogq  zmm15, zmm7, zmm19, 0x96            ; C5: S += it
-    vaesenc     zmm7, zmm18, zmm8                   ; AES: round 5
-    vpxorq      zmm18, zmm5, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm18, zmm6, zmm6, 0x10             ; C4: A0·A1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm19, zmm7, zmm7, 0x10             ; C5: A0·A1
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
+    vpternlogq  zmm15, zmm18, zmm19, 0x96           ; C5: S += it
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm8, zmm18, zmm18, 0x10            ; C4: T0·T1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpxorq      zmm18, zmm17, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: T0·T1
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vpxorq      zmm8, zmm6, [r8 + 192]              ; C4: T = A + C1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C4: T0·T1
+    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
+    vpxorq      zmm18, zmm7, [r8 + 256]             ; C5: T = A + C1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpternlogq  zmm29, zmm8, zmm18, 0x96            ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpxorq      zmm5, zmm5, [r8 + 1088]             ; C4: U = A + C2
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vaesenc     zmm8, zmm16, zmm10                  ; AES: round 7
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpclmulqdq  zmm9, zmm18, zmm18, 0x10            ; C5: T0·T1
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm9, zmm17, [r8 + 1152]            ; C5: U = A + C2
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C5: LO += it
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpxorq      zmm6, zmm6, [r8 + 1088]             ; C4: U = A + C2
+    vaesenc     zmm8, zmm16, zmm10                  ; AES: round 7
+    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: U0·U1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C5: U0·U1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpternlogq  zmm12, zmm5, zmm9, 0x96             ; C5: HI += it
-    vaesenc     zmm5, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm6, zmm8, zmm11                   ; AES: round 8
-    vmovdqu64   zmm8, [r9]                          ; C, bytes as in memory
+    vpxorq      zmm7, zmm7, [r8 + 1152]             ; C5: U = A + C2
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpshufb     zmm8, zmm8, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C5: U0·U1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vpternlogq  zmm12, zmm6, zmm7, 0x96             ; C5: HI += it
+    vaesenc     zmm6, zmm9, zmm11                   ; AES: round 8
+    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpxorq      zmm2, zmm8, zmm2                    ; A = X + C
-    vbroadcasti64x2 zmm8, [rdi + 2768]              ; AES: k_9
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 9
+    vbroadcasti64x2 zmm7, [rdi + 2768]              ; AES: k_9
+    vpshufb     zmm9, zmm9, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 9
+    vpxorq      zmm2, zmm9, zmm2                    ; A = X + C
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 9
     vpshufb     zmm9, zmm13, zmm0                   ; C
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm7                    ; AES: round 9
+    vaesenc     zmm6, zmm6, zmm7                    ; AES: round 9
     vpclmulqdq  zmm10, zmm9, zmm9, 0x10             ; C6: A0·A1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 9
-    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C1: A0·A1
-    vaesenc     zmm7, zmm7, zmm8                    ; AES: round 9
-    vpternlogq  zmm15, zmm10, zmm11, 0x96           ; C1: S += it
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 9
-    vbroadcasti64x2 zmm8, [rdi + 2784]              ; AES: k_10
-    vmovdqu8    zmm10{k2}{z}, [r8 + 320]            ; powers of the blocks that there are
-    vpxorq      zmm11, zmm8, [r9]                   ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm11                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm9, zmm10                  ; C6: T = A + C1
-    vmovdqu64   [rdx], zmm3                         ; AES: written
-    vpclmulqdq  zmm3, zmm10, zmm10, 0x10            ; C6: T0·T1
-    vpxorq      zmm10, zmm8, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm5, zmm10                   ; AES: last round: the other text
-    vpxorq      zmm10, zmm2, [r8]                   ; C1: T = A + C1
-    vmovdqu64   [rdx + 64], zmm5                    ; AES: written
-    vpclmulqdq  zmm5, zmm10, zmm10, 0x10            ; C1: T0·T1
-    vpxorq      zmm10, zmm8, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm10                   ; AES: last round: the other text
-    vpternlogq  zmm29, zmm3, zmm5, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx + 128], zmm6                   ; AES: written
-    vmovdqu8    zmm3{k2}{z}, [r8 + 1216]            ; powers of the blocks that there are
-    vpxorq      zmm5, zmm8, [r9 + 192]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm9, zmm3                    ; C6: U = A + C2
-    vmovdqu64   [rdx + 192], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm8, [r9 + 256]              ; AES: k_Nr + text
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C6: U0·U1
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 9
+    vpclmulqdq  zmm7, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
+    vpxorq      zmm16, zmm11, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm15, zmm10, zmm7, 0x96            ; C1: S += it
+    vaesenclast zmm4, zmm4, zmm16                   ; AES: last round: the other text
+    vmovdqu64   [rcx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm9, [r8 + 320]              ; C6: T = A + C1
+    vpxorq      zmm7, zmm11, [r9 + 64]              ; AES: k_Nr + text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C6: T0·T1
+    vaesenclast zmm3, zmm3, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm2, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm7, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vaesenclast zmm5, zmm5, zmm7                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm5                   ; AES: written
+    vpternlogq  zmm29, zmm4, zmm3, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm9, [r8 + 1216]             ; C6: U = A + C2
+    vmovdqu64   [rcx + 192], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C6: U0·U1
+    vpxorq      zmm4, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 256], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm8, zmm13                   ; AES: k_Nr + text
+    vmovdqu64   [rcx + 256], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm11, zmm13                  ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
     vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
     vpternlogq  zmm12, zmm3, zmm2, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 320]{k1}, zmm1               ; AES: written
-    jmp         .rest_reduce
+    jmp         .rest_written
 .rest_over_6:
-    cmp         rsi, 577
+    cmp         rdx, 577
     jae         .rest_over_9
-    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    cmp         rsi, 513
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 513
     jae         .rest_over_8
-    cmp         rsi, 449
+    cmp         rdx, 449
     jae         .rest_over_7
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 384                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 384]            ; text, zero-padded
-    vpshufb     zmm22, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm15, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vpshufb     zmm23, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm16, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm24, zmm17, zmm0                  ; AES: counter block
+    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
+    vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
     vpshufb     zmm16, zmm16, zmm0                  ; C
-    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm20, xmm12, xmm12, 0x10           ; lengths: A0·A1
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
     vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm21, zmm15, zmm15, 0x10           ; C2: A0·A1
-    vpaddd      zmm19, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm25, zmm16, zmm16, 0x10           ; C3: A0·A1
-    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm12, xmm12, 0x10           ; lengths: A0·A1
+    vpaddd      zmm21, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm22, zmm16, zmm16, 0x10           ; C2: A0·A1
+    vpaddd      zmm23, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm24, zmm19, zmm19, 0x10           ; C3: A0·A1
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm20, zmm21, zmm25, 0x96           ; C3: S += it
-    vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
-    vpxorq      xmm1, xmm12, [rdi + 816]            ; lengths: T = A + C1
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm1, xmm1, xmm1, 0x10              ; lengths: T0·T1
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm25, zmm15, [r8 + 64]             ; C2: T = A + C1
+    vpternlogq  zmm25, zmm22, zmm24, 0x96           ; C3: S += it
+    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vpxorq      xmm22, xmm12, [rdi + 816]           ; lengths: T = A + C1
     vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm22, xmm22, xmm22, 0x10           ; lengths: T0·T1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C2: T0·T1
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm26, zmm16, [r8 + 128]            ; C3: T = A + C1
-    vpxorq      zmm3, zmm21, zmm3                   ; AES: + k_0
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm22, zmm26, zmm26, 0x10           ; C3: T0·T1
-    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
-    vpternlogq  zmm1, zmm25, zmm22, 0x96            ; C3: LO += it
+    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      zmm24, zmm16, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C2: T0·T1
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
+    vpxorq      zmm3, zmm19, [r8 + 128]             ; C3: T = A + C1
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
     vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
-    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: T0·T1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vpternlogq  zmm22, zmm24, zmm3, 0x96            ; C3: LO += it
+    vaesenc     zmm3, zmm20, zmm4                   ; AES: round 1
+    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 1
+    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
+    vaesenc     zmm21, zmm23, zmm4                  ; AES: round 1
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vpxorq      zmm4, zmm15, [r8 + 960]             ; C2: U = A + C2
-    vaesenc     zmm15, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm23, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C2: U0·U1
-    vaesenc     zmm22, zmm24, zmm5                  ; AES: round 2
-    vpxorq      zmm16, zmm16, [r8 + 1024]           ; C3: U = A + C2
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C3: U0·U1
-    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
+    vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
+    vpxorq      zmm15, zmm16, [r8 + 960]            ; C2: U = A + C2
+    vaesenc     zmm16, zmm17, zmm5                  ; AES: round 2
+    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C2: U0·U1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpternlogq  zmm12, zmm4, zmm16, 0x96            ; C3: HI += it
-    vaesenc     zmm4, zmm15, zmm6                   ; AES: round 3
-    vmovdqu64   zmm5, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm15, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm16, zmm22, zmm6                  ; AES: round 3
-    vpshufb     zmm5, zmm5, zmm0                    ; C
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vmovdqu64   zmm21, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vpxorq      zmm18, zmm19, [r8 + 1024]           ; C3: U = A + C2
+    vaesenc     zmm19, zmm20, zmm5                  ; AES: round 2
+    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C3: U0·U1
+    vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpternlogq  zmm12, zmm15, zmm18, 0x96           ; C3: HI += it
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 3
+    vmovdqu64   zmm15, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm6, zmm5, zmm5, 0x10              ; C4: A0·A1
+    vpshufb     zmm15, zmm15, zmm0                  ; C
+    vaesenc     zmm17, zmm19, zmm6                  ; AES: round 3
+    vmovdqu64   zmm18, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpshufb     zmm6, zmm18, zmm0                   ; C
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm22, zmm21, zmm21, 0x10           ; C5: A0·A1
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm18, zmm15, zmm15, 0x10           ; C4: A0·A1
     vaesenc     zmm16, zmm16, zmm7                  ; AES: round 4
-    vpternlogq  zmm20, zmm6, zmm22, 0x96            ; C5: S += it
-    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 4
-    vaesenc     zmm17, zmm18, zmm7                  ; AES: round 4
-    vpxorq      zmm18, zmm5, [r8 + 192]             ; C4: T = A + C1
-    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm6, zmm6, 0x10             ; C5: A0·A1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm7, zmm18, zmm18, 0x10            ; C4: T0·T1
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
+    vpternlogq  zmm25, zmm18, zmm20, 0x96           ; C5: S += it
+    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 4
+    vpxorq      zmm19, zmm15, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
     vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpxorq      zmm18, zmm21, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm7, zmm19, zmm19, 0x10            ; C4: T0·T1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vaesenc     zmm16, zmm16, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: T0·T1
-    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vpternlogq  zmm1, zmm7, zmm18, 0x96             ; C5: LO += it
-    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 5
-    vaesenc     zmm17, zmm19, zmm8                  ; AES: round 5
-    vpxorq      zmm5, zmm5, [r8 + 1088]             ; C4: U = A + C2
+    vpxorq      zmm19, zmm6, [r8 + 256]             ; C5: T = A + C1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: T0·T1
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vpternlogq  zmm22, zmm7, zmm19, 0x96            ; C5: LO += it
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpxorq      zmm7, zmm15, [r8 + 1088]            ; C4: U = A + C2
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 6
-    vpxorq      zmm15, zmm21, [r8 + 1152]           ; C5: U = A + C2
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C5: U0·U1
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpternlogq  zmm12, zmm5, zmm15, 0x96            ; C5: HI += it
-    vaesenc     zmm5, zmm17, zmm9                   ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C4: U0·U1
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 6
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vmovdqu64   zmm9, [r9 + 320]                    ; C, bytes as in memory
+    vpxorq      zmm6, zmm6, [r8 + 1152]             ; C5: U = A + C2
+    vaesenc     zmm15, zmm17, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: U0·U1
+    vaesenc     zmm16, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vpternlogq  zmm12, zmm7, zmm6, 0x96             ; C5: HI += it
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpshufb     zmm9, zmm9, zmm0                    ; C
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vaesenc     zmm15, zmm16, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm16, zmm9, zmm9, 0x10             ; C6: A0·A1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpshufb     zmm17, zmm13, zmm0                  ; C
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vmovdqu64   zmm6, [r9 + 320]                    ; C, bytes as in memory
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm18, zmm17, zmm17, 0x10           ; C7: A0·A1
+    vaesenc     zmm7, zmm8, zmm10                   ; AES: round 7
+    vpshufb     zmm6, zmm6, zmm0                    ; C
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm20, zmm16, zmm18, 0x96           ; C7: S += it
+    vaesenc     zmm8, zmm15, zmm10                  ; AES: round 7
+    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; C6: A0·A1
+    vaesenc     zmm15, zmm16, zmm10                 ; AES: round 7
+    vpshufb     zmm16, zmm13, zmm0                  ; C
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vpxorq      zmm10, zmm9, [r8 + 320]             ; C6: T = A + C1
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C6: T0·T1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vmovdqu8    zmm16{k2}{z}, [r8 + 384]            ; powers of the blocks that there are
+    vpclmulqdq  zmm10, zmm16, zmm16, 0x10           ; C7: A0·A1
     vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpternlogq  zmm25, zmm9, zmm10, 0x96            ; C7: S += it
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpxorq      zmm11, zmm17, zmm16                 ; C7: T = A + C1
-    vbroadcasti64x2 zmm16, [rdi + 2768]             ; AES: k_9
+    vpxorq      zmm9, zmm6, [r8 + 320]              ; C6: T = A + C1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vaesenc     zmm10, zmm15, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpxorq      zmm11, zmm16, [r8 + 384]            ; C7: T = A + C1
+    vbroadcasti64x2 zmm15, [rdi + 2768]             ; AES: k_9
+    vaesenc     zmm4, zmm4, zmm15                   ; AES: round 9
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: T0·T1
-    vaesenc     zmm4, zmm4, zmm16                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm16                   ; AES: round 9
-    vpternlogq  zmm1, zmm10, zmm11, 0x96            ; C7: LO += it
-    vaesenc     zmm10, zmm15, zmm16                 ; AES: round 9
-    vmovdqu8    zmm11{k2}{z}, [r8 + 1280]           ; powers of the blocks that there are
-    vaesenc     zmm6, zmm6, zmm16                   ; AES: round 9
-    vaesenc     zmm7, zmm7, zmm16                   ; AES: round 9
-    vpxorq      zmm11, zmm17, zmm11                 ; C7: U = A + C2
-    vaesenc     zmm5, zmm5, zmm16                   ; AES: round 9
-    vpxorq      zmm9, zmm9, [r8 + 1216]             ; C6: U = A + C2
-    vaesenc     zmm3, zmm3, zmm16                   ; AES: round 9
-    vbroadcasti64x2 zmm16, [rdi + 2784]             ; AES: k_10
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: U0·U1
-    vpxorq      zmm15, zmm16, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm4, zmm4, zmm15                   ; AES: last round: the other text
+    vaesenc     zmm5, zmm5, zmm15                   ; AES: round 9
+    vpternlogq  zmm22, zmm9, zmm11, 0x96            ; C7: LO += it
+    vaesenc     zmm7, zmm7, zmm15                   ; AES: round 9
+    vaesenc     zmm3, zmm3, zmm15                   ; AES: round 9
+    vpxorq      zmm6, zmm6, [r8 + 1216]             ; C6: U = A + C2
+    vaesenc     zmm8, zmm8, zmm15                   ; AES: round 9
+    vaesenc     zmm9, zmm10, zmm15                  ; AES: round 9
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
+    vaesenc     zmm1, zmm1, zmm15                   ; AES: round 9
+    vpxorq      zmm11, zmm16, [r8 + 1280]           ; C7: U = A + C2
+    vbroadcasti64x2 zmm10, [rdi + 2784]             ; AES: k_10
+    vpxorq      zmm15, zmm10, [r9]                  ; AES: k_Nr + text
     vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
-    vpternlogq  zmm12, zmm9, zmm11, 0x96            ; C7: HI += it
-    vmovdqu64   zmm9, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm16, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm4                    ; AES: written
-    vpshufb     zmm4, zmm9, zmm0                    ; C
-    vpxorq      zmm8, zmm16, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm8, zmm10, zmm8                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm4, zmm2                    ; A = X + C
-    vmovdqu64   [rdx + 128], zmm8                   ; AES: written
+    vaesenclast zmm4, zmm4, zmm15                   ; AES: last round: the other text
+    vpternlogq  zmm12, zmm6, zmm11, 0x96            ; C7: HI += it
+    vmovdqu64   zmm6, [r9]                          ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm10, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
+    vpshufb     zmm5, zmm6, zmm0                    ; C
+    vpxorq      zmm4, zmm10, [r9 + 128]             ; AES: k_Nr + text
+    vpxorq      zmm2, zmm5, zmm2                    ; A = X + C
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm4                   ; AES: written
     vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpxorq      zmm8, zmm16, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm6, zmm8                    ; AES: last round: the other text
-    vpxorq      zmm15, zmm20, zmm4                  ; C1: S += it
-    vmovdqu64   [rdx + 192], zmm6                   ; AES: written
-    vpxorq      zmm4, zmm2, [r8]                    ; C1: T = A + C1
-    vpxorq      zmm6, zmm16, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 256], zmm6                   ; AES: written
-    vpxorq      zmm6, zmm16, [r9 + 320]             ; AES: k_Nr + text
-    vpxorq      zmm29, zmm1, zmm4                   ; C1: LO += it
-    vaesenclast zmm1, zmm5, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm10, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm15, zmm25, zmm4                  ; C1: S += it
+    vmovdqu64   [rcx + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm2, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm4, zmm10, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 256], zmm4                   ; AES: written
+    vpxorq      zmm29, zmm22, zmm3                  ; C1: LO += it
+    vpxorq      zmm3, zmm10, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 320], zmm1                   ; AES: written
-    vpxorq      zmm1, zmm16, zmm13                  ; AES: k_Nr + text
+    vmovdqu64   [rcx + 320], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm10, zmm13                  ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      zmm12, zmm12, zmm2                  ; C1: HI += it
-    vmovdqu8    [rdx + 384]{k1}, zmm1               ; AES: written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
+    jmp         .rest_written
 .rest_over_7:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 448                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 448]            ; text, zero-padded
     vpshufb     zmm21, zmm1, zmm0                   ; AES: counter block
     vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -13377,709 +14482,654 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
     vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
     vpshufb     zmm26, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm19, zmm16, zmm16, 0x10           ; C2: A0·A1
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C2: A0·A1
+    vpaddd      zmm19, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; AES: counter block
     vpclmulqdq  zmm20, zmm17, zmm17, 0x10           ; C3: A0·A1
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
     vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm15, zmm19, zmm20, 0x96           ; C3: S += it
-    vpshufb     zmm19, zmm25, zmm0                  ; AES: counter block
+    vpternlogq  zmm15, zmm18, zmm20, 0x96           ; C3: S += it
+    vpshufb     zmm18, zmm25, zmm0                  ; AES: counter block
     vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpxorq      xmm1, xmm12, [rdi + 816]            ; lengths: T = A + C1
     vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm29, xmm1, xmm1, 0x10             ; lengths: T0·T1
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm29, xmm1, xmm1, 0x10             ; lengths: T0·T1
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm16, [r8 + 64]              ; C2: T = A + C1
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm25, zmm1, zmm1, 0x10             ; C2: T0·T1
     vpxorq      zmm1, zmm26, zmm3                   ; AES: + k_0
+    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpxorq      zmm26, zmm17, [r8 + 128]            ; C3: T = A + C1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C3: T0·T1
     vpxorq      zmm3, zmm20, zmm3                   ; AES: + k_0
-    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C3: LO += it
     vaesenc     zmm20, zmm21, zmm4                  ; AES: round 1
+    vpternlogq  zmm29, zmm25, zmm26, 0x96           ; C3: LO += it
     vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
     vaesenc     zmm22, zmm23, zmm4                  ; AES: round 1
+    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
     vaesenc     zmm23, zmm24, zmm4                  ; AES: round 1
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
+    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
     vpxorq      zmm16, zmm16, [r8 + 960]            ; C2: U = A + C2
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: U0·U1
     vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vpxorq      zmm4, zmm17, [r8 + 1024]            ; C3: U = A + C2
-    vaesenc     zmm17, zmm20, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm4, zmm16, zmm16, 0x10            ; C2: U0·U1
+    vaesenc     zmm16, zmm20, zmm5                  ; AES: round 2
+    vpxorq      zmm17, zmm17, [r8 + 1024]           ; C3: U = A + C2
     vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C3: U0·U1
     vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: U0·U1
     vaesenc     zmm22, zmm23, zmm5                  ; AES: round 2
-    vpternlogq  zmm12, zmm16, zmm4, 0x96            ; C3: HI += it
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vmovdqu64   zmm4, [r9 + 192]                    ; C, bytes as in memory
-    vaesenc     zmm16, zmm18, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 2
-    vpshufb     zmm4, zmm4, zmm0                    ; C
+    vpternlogq  zmm12, zmm4, zmm17, 0x96            ; C3: HI += it
+    vaesenc     zmm4, zmm19, zmm5                   ; AES: round 2
+    vmovdqu64   zmm17, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
-    vmovdqu64   zmm19, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm17, zmm20, zmm6                  ; AES: round 3
-    vpshufb     zmm19, zmm19, zmm0                  ; C
-    vaesenc     zmm20, zmm21, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm22, zmm4, zmm4, 0x10             ; C4: A0·A1
-    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpclmulqdq  zmm23, zmm19, zmm19, 0x10           ; C5: A0·A1
+    vpshufb     zmm5, zmm17, zmm0                   ; C
     vaesenc     zmm16, zmm16, zmm6                  ; AES: round 3
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vpternlogq  zmm15, zmm22, zmm23, 0x96           ; C5: S += it
-    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpxorq      zmm6, zmm4, [r8 + 192]              ; C4: T = A + C1
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C4: T0·T1
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpxorq      zmm22, zmm19, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C5: T0·T1
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vpternlogq  zmm29, zmm6, zmm22, 0x96            ; C5: LO += it
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpxorq      zmm4, zmm4, [r8 + 1088]             ; C4: U = A + C2
-    vaesenc     zmm6, zmm17, zmm8                   ; AES: round 5
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
-    vaesenc     zmm7, zmm20, zmm8                   ; AES: round 5
-    vaesenc     zmm17, zmm21, zmm8                  ; AES: round 5
-    vpxorq      zmm19, zmm19, [r8 + 1152]           ; C5: U = A + C2
-    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: U0·U1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 5
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpternlogq  zmm12, zmm4, zmm19, 0x96            ; C5: HI += it
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm5, zmm9                    ; AES: round 6
-    vmovdqu64   zmm8, [r9 + 320]                    ; C, bytes as in memory
-    vaesenc     zmm5, zmm6, zmm9                    ; AES: round 6
-    vpshufb     zmm6, zmm8, zmm0                    ; C
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vaesenc     zmm8, zmm17, zmm9                   ; AES: round 6
-    vmovdqu64   zmm17, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm19, zmm6, zmm6, 0x10             ; C6: A0·A1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm17, zmm17, 0x10            ; C7: A0·A1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vpternlogq  zmm15, zmm19, zmm9, 0x96            ; C7: S += it
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vpxorq      zmm9, zmm6, [r8 + 320]              ; C6: T = A + C1
-    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vpxorq      zmm19, zmm17, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm19, zmm19, 0x10           ; C7: T0·T1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C7: LO += it
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vpxorq      zmm6, zmm6, [r8 + 1216]             ; C6: U = A + C2
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vaesenc     zmm9, zmm16, zmm11                  ; AES: round 8
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
-    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 8
-    vpxorq      zmm16, zmm17, [r8 + 1280]           ; C7: U = A + C2
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C7: U0·U1
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vpternlogq  zmm12, zmm6, zmm16, 0x96            ; C7: HI += it
-    vaesenc     zmm6, zmm7, zmm11                   ; AES: round 9
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
-    vpshufb     zmm16, zmm7, zmm0                   ; C
-    vaesenc     zmm7, zmm9, zmm11                   ; AES: round 9
-    vpxorq      zmm2, zmm16, zmm2                   ; A = X + C
-    vaesenc     zmm9, zmm10, zmm11                  ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
-    vpshufb     zmm10, zmm13, zmm0                  ; C
-    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
-    vpxorq      zmm16, zmm11, [r9]                  ; AES: k_Nr + text
-    vpclmulqdq  zmm17, zmm10, zmm10, 0x10           ; C8: A0·A1
-    vaesenclast zmm4, zmm4, zmm16                   ; AES: last round: the other text
-    vpclmulqdq  zmm16, zmm2, zmm2, 0x10             ; C1: A0·A1
-    vmovdqu64   [rdx], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm11, [r9 + 64]              ; AES: k_Nr + text
-    vpternlogq  zmm15, zmm17, zmm16, 0x96           ; C1: S += it
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vmovdqu8    zmm5{k2}{z}, [r8 + 448]             ; powers of the blocks that there are
-    vmovdqu64   [rdx + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm11, [r9 + 128]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm10, zmm5                   ; C8: T = A + C1
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm4                   ; AES: written
-    vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C8: T0·T1
-    vpxorq      zmm5, zmm11, [r9 + 192]             ; AES: k_Nr + text
-    vpxorq      zmm6, zmm2, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm5                   ; AES: written
-    vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1: T0·T1
-    vpxorq      zmm6, zmm11, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm1, zmm1, zmm6                    ; AES: last round: the other text
-    vpternlogq  zmm29, zmm4, zmm5, 0x96             ; C1: LO += it
-    vmovdqu64   [rdx + 256], zmm1                   ; AES: written
-    vmovdqu8    zmm1{k2}{z}, [r8 + 1344]            ; powers of the blocks that there are
-    vpxorq      zmm4, zmm11, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm1, zmm10, zmm1                   ; C8: U = A + C2
-    vmovdqu64   [rdx + 320], zmm4                   ; AES: written
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C8: U0·U1
-    vpxorq      zmm4, zmm11, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 384], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm11, zmm13                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpternlogq  zmm12, zmm1, zmm2, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 448]{k1}, zmm3               ; AES: written
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
-.rest_over_8:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 512                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 512]            ; text, zero-padded
-    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vpshufb     zmm18, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm19, zmm16, zmm0                  ; AES: counter block
-    vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vaesenc     zmm17, zmm20, zmm6                  ; AES: round 3
+    vmovdqu64   zmm20, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm21, zmm6                  ; AES: round 3
     vpshufb     zmm20, zmm20, zmm0                  ; C
-    vpshufb     zmm21, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm26, xmm12, xmm12, 0x10           ; lengths: A0·A1
-    vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm22, zmm16, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm16, zmm17, zmm17, 0x10           ; C2: A0·A1
-    vpaddd      zmm23, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
-    vpclmulqdq  zmm24, zmm20, zmm20, 0x10           ; C3: A0·A1
-    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm26, zmm16, zmm24, 0x96           ; C3: S += it
-    vpshufb     zmm24, zmm25, zmm0                  ; AES: counter block
-    vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
-    vpxorq      xmm16, xmm12, [rdi + 816]           ; lengths: T = A + C1
-    vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; lengths: T0·T1
-    vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
-    vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
-    vpxorq      zmm27, zmm17, [r8 + 64]             ; C2: T = A + C1
-    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C2: T0·T1
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
-    vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
-    vpxorq      zmm28, zmm20, [r8 + 128]            ; C3: T = A + C1
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C3: T0·T1
-    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpternlogq  zmm16, zmm27, zmm28, 0x96           ; C3: LO += it
-    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
-    vpxorq      zmm3, zmm1, zmm3                    ; AES: + k_0
-    vpclmulqdq  xmm1, xmm12, xmm12, 0x10            ; lengths: U0·U1
-    vaesenc     zmm12, zmm15, zmm4                  ; AES: round 1
-    vaesenc     zmm15, zmm18, zmm4                  ; AES: round 1
-    vpxorq      zmm17, zmm17, [r8 + 960]            ; C2: U = A + C2
-    vaesenc     zmm18, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: U0·U1
-    vaesenc     zmm21, zmm22, zmm4                  ; AES: round 1
-    vpxorq      zmm20, zmm20, [r8 + 1024]           ; C3: U = A + C2
-    vaesenc     zmm22, zmm23, zmm4                  ; AES: round 1
-    vaesenc     zmm23, zmm24, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: U0·U1
-    vaesenc     zmm24, zmm25, zmm4                  ; AES: round 1
-    vpternlogq  zmm1, zmm17, zmm20, 0x96            ; C3: HI += it
-    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
-    vaesenc     zmm4, zmm12, zmm5                   ; AES: round 2
-    vmovdqu64   zmm12, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
-    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 2
-    vpshufb     zmm12, zmm12, zmm0                  ; C
-    vaesenc     zmm18, zmm19, zmm5                  ; AES: round 2
-    vmovdqu64   zmm19, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm20, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
-    vpshufb     zmm19, zmm19, zmm0                  ; C
-    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm23, zmm12, zmm12, 0x10           ; C4: A0·A1
-    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm19, zmm19, 0x10            ; C5: A0·A1
+    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 3
+    vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm22, zmm5, zmm5, 0x10             ; C4: A0·A1
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
-    vpternlogq  zmm26, zmm23, zmm5, 0x96            ; C5: S += it
-    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
-    vpxorq      zmm17, zmm12, [r8 + 192]            ; C4: T = A + C1
     vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: T0·T1
-    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
-    vpxorq      zmm23, zmm19, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C5: T0·T1
+    vpclmulqdq  zmm23, zmm20, zmm20, 0x10           ; C5: A0·A1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpternlogq  zmm15, zmm22, zmm23, 0x96           ; C5: S += it
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 4
+    vaesenc     zmm16, zmm17, zmm7                  ; AES: round 4
+    vpxorq      zmm17, zmm5, [r8 + 192]             ; C4: T = A + C1
+    vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: T0·T1
+    vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
+    vpxorq      zmm22, zmm20, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vpternlogq  zmm16, zmm17, zmm23, 0x96           ; C5: LO += it
-    vaesenc     zmm6, zmm15, zmm7                   ; AES: round 4
-    vpxorq      zmm12, zmm12, [r8 + 1088]           ; C4: U = A + C2
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vaesenc     zmm15, zmm18, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm12, zmm12, zmm12, 0x10           ; C4: U0·U1
-    vaesenc     zmm17, zmm20, zmm7                  ; AES: round 4
-    vpxorq      zmm18, zmm19, [r8 + 1152]           ; C5: U = A + C2
-    vaesenc     zmm19, zmm21, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm22, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: U0·U1
-    vaesenc     zmm21, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C5: T0·T1
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpternlogq  zmm1, zmm12, zmm18, 0x96            ; C5: HI += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm12, zmm15, zmm8                  ; AES: round 5
-    vmovdqu64   zmm15, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vaesenc     zmm18, zmm19, zmm8                  ; AES: round 5
-    vpshufb     zmm15, zmm15, zmm0                  ; C
-    vaesenc     zmm19, zmm20, zmm8                  ; AES: round 5
-    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm21, zmm7, zmm7, 0x10             ; C6: A0·A1
+    vpternlogq  zmm29, zmm17, zmm22, 0x96           ; C5: LO += it
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 5
+    vpxorq      zmm5, zmm5, [r8 + 1088]             ; C4: U = A + C2
+    vaesenc     zmm16, zmm19, zmm8                  ; AES: round 5
+    vaesenc     zmm17, zmm21, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: U0·U1
+    vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
+    vpxorq      zmm19, zmm20, [r8 + 1152]           ; C5: U = A + C2
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: U0·U1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm8, zmm15, zmm15, 0x10            ; C7: A0·A1
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpternlogq  zmm26, zmm21, zmm8, 0x96            ; C7: S += it
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpxorq      zmm8, zmm7, [r8 + 320]              ; C6: T = A + C1
-    vaesenc     zmm12, zmm12, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: T0·T1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vpxorq      zmm21, zmm15, [r8 + 384]            ; C7: T = A + C1
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C7: T0·T1
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpternlogq  zmm16, zmm8, zmm21, 0x96            ; C7: LO += it
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpxorq      zmm7, zmm7, [r8 + 1216]             ; C6: U = A + C2
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm8, zmm12, zmm10                  ; AES: round 7
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
-    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 7
-    vaesenc     zmm12, zmm18, zmm10                 ; AES: round 7
-    vpxorq      zmm17, zmm15, [r8 + 1280]           ; C7: U = A + C2
-    vaesenc     zmm15, zmm19, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7: U0·U1
-    vaesenc     zmm18, zmm20, zmm10                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm1, zmm7, zmm17, 0x96             ; C7: HI += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vmovdqu64   zmm7, [r9 + 448]                    ; C, bytes as in memory
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpternlogq  zmm12, zmm5, zmm19, 0x96            ; C5: HI += it
+    vaesenc     zmm5, zmm7, zmm9                    ; AES: round 6
+    vmovdqu64   zmm7, [r9 + 320]                    ; C, bytes as in memory
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 6
+    vaesenc     zmm16, zmm17, zmm9                  ; AES: round 6
     vpshufb     zmm7, zmm7, zmm0                    ; C
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm7, zmm7, 0x10             ; C8: A0·A1
-    vaesenc     zmm12, zmm12, zmm11                 ; AES: round 8
-    vpshufb     zmm17, zmm13, zmm0                  ; C
-    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C9: A0·A1
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpternlogq  zmm26, zmm10, zmm19, 0x96           ; C9: S += it
-    vbroadcasti64x2 zmm10, [rdi + 2768]             ; AES: k_9
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
-    vpxorq      zmm11, zmm7, [r8 + 448]             ; C8: T = A + C1
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C8: T0·T1
-    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 9
-    vmovdqu8    zmm19{k2}{z}, [r8 + 512]            ; powers of the blocks that there are
-    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 9
-    vaesenc     zmm12, zmm12, zmm10                 ; AES: round 9
-    vpxorq      zmm19, zmm17, zmm19                 ; C9: T = A + C1
-    vaesenc     zmm20, zmm15, zmm10                 ; AES: round 9
-    vpclmulqdq  zmm15, zmm19, zmm19, 0x10           ; C9: T0·T1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 9
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
-    vpternlogq  zmm16, zmm11, zmm15, 0x96           ; C9: LO += it
-    vbroadcasti64x2 zmm10, [rdi + 2784]             ; AES: k_10
-    vpxorq      zmm11, zmm10, [r9]                  ; AES: k_Nr + text
-    vmovdqu8    zmm15{k2}{z}, [r8 + 1408]           ; powers of the blocks that there are
-    vaesenclast zmm4, zmm4, zmm11                   ; AES: last round: the other text
-    vpxorq      zmm11, zmm17, zmm15                 ; C9: U = A + C2
-    vpxorq      zmm7, zmm7, [r8 + 1344]             ; C8: U = A + C2
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8: U0·U1
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C9: U0·U1
-    vpternlogq  zmm1, zmm7, zmm11, 0x96             ; C9: HI += it
-    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm4                         ; AES: written
-    vpxorq      zmm4, zmm10, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm4                    ; AES: written
-    vpxorq      zmm4, zmm10, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm10, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm4                   ; AES: written
-    vpshufb     zmm5, zmm7, zmm0                    ; C
-    vpxorq      zmm4, zmm10, [r9 + 256]             ; AES: k_Nr + text
-    vpxorq      zmm2, zmm5, zmm2                    ; A = X + C
-    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 256], zmm4                   ; AES: written
-    vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vpxorq      zmm5, zmm10, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm12, zmm5                   ; AES: last round: the other text
-    vpxorq      zmm15, zmm26, zmm4                  ; C1: S += it
-    vmovdqu64   [rdx + 320], zmm5                   ; AES: written
-    vpxorq      zmm4, zmm2, [r8]                    ; C1: T = A + C1
-    vpxorq      zmm5, zmm10, [r9 + 384]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm20, zmm5                   ; AES: last round: the other text
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 384], zmm5                   ; AES: written
-    vpxorq      zmm29, zmm16, zmm4                  ; C1: LO += it
-    vpxorq      zmm4, zmm10, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm18, zmm4                   ; AES: last round: the other text
-    vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 448], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm10, zmm13                  ; AES: k_Nr + text
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
-    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
-    vpxorq      zmm12, zmm1, zmm2                   ; C1: HI += it
-    vmovdqu8    [rdx + 512]{k1}, zmm3               ; AES: written
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
-.rest_over_9:
-    cmp         rsi, 705
-    jae         .rest_over_11
-    cmp         rsi, 641
-    jae         .rest_over_10
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 576                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 576]            ; text, zero-padded
-    vpshufb     zmm25, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm16, zmm16, zmm0                  ; C
-    vpshufb     zmm26, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
-    vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
-    vpshufb     zmm19, zmm15, zmm0                  ; AES: counter block
-    vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vmovdqu64   zmm17, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
     vpshufb     zmm17, zmm17, zmm0                  ; C
-    vpshufb     zmm20, zmm15, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
-    vpshufb     zmm21, zmm18, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm18, zmm16, zmm16, 0x10           ; C2: A0·A1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm7, zmm7, 0x10              ; C6: A0·A1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C7: A0·A1
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 7
+    vpternlogq  zmm15, zmm9, zmm19, 0x96            ; C7: S += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpxorq      zmm9, zmm7, [r8 + 320]              ; C6: T = A + C1
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C6: T0·T1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vpxorq      zmm10, zmm17, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C7: T0·T1
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 8
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
+    vpternlogq  zmm29, zmm9, zmm10, 0x96            ; C7: LO += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpxorq      zmm7, zmm7, [r8 + 1216]             ; C6: U = A + C2
+    vaesenc     zmm9, zmm18, zmm11                  ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: U0·U1
+    vbroadcasti64x2 zmm10, [rdi + 2768]             ; AES: k_9
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 9
+    vpxorq      zmm11, zmm17, [r8 + 1280]           ; C7: U = A + C2
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C7: U0·U1
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 9
+    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 9
+    vpternlogq  zmm12, zmm7, zmm11, 0x96            ; C7: HI += it
+    vaesenc     zmm1, zmm1, zmm10                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 9
+    vmovdqu64   zmm7, [r9]                          ; C, bytes as in memory
+    vaesenc     zmm9, zmm9, zmm10                   ; AES: round 9
+    vpshufb     zmm7, zmm7, zmm0                    ; C
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 9
+    vbroadcasti64x2 zmm10, [rdi + 2784]             ; AES: k_10
+    vpxorq      zmm2, zmm7, zmm2                    ; A = X + C
+    vpxorq      zmm7, zmm10, [r9]                   ; AES: k_Nr + text
+    vaesenclast zmm7, zmm6, zmm7                    ; AES: last round: the other text
+    vpshufb     zmm6, zmm13, zmm0                   ; C
+    vmovdqu64   [rcx], zmm7                         ; AES: written
+    vpclmulqdq  zmm7, zmm6, zmm6, 0x10              ; C8: A0·A1
+    vpxorq      zmm11, zmm10, [r9 + 64]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm5, zmm11                   ; AES: last round: the other text
+    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C1: A0·A1
+    vmovdqu64   [rcx + 64], zmm5                    ; AES: written
+    vpxorq      zmm5, zmm10, [r9 + 128]             ; AES: k_Nr + text
+    vpternlogq  zmm15, zmm7, zmm11, 0x96            ; C1: S += it
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpxorq      zmm7, zmm6, [r8 + 448]              ; C8: T = A + C1
+    vmovdqu64   [rcx + 128], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm10, [r9 + 192]             ; AES: k_Nr + text
+    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C8: T0·T1
+    vaesenclast zmm5, zmm16, zmm5                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm5                   ; AES: written
+    vpxorq      zmm5, zmm2, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm8, zmm10, [r9 + 256]             ; AES: k_Nr + text
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C1: T0·T1
+    vaesenclast zmm1, zmm1, zmm8                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm1                   ; AES: written
+    vpternlogq  zmm29, zmm7, zmm5, 0x96             ; C1: LO += it
+    vpxorq      zmm1, zmm10, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm4, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm4, zmm6, [r8 + 1344]             ; C8: U = A + C2
+    vmovdqu64   [rcx + 320], zmm1                   ; AES: written
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C8: U0·U1
+    vpxorq      zmm1, zmm10, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm9, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
+    vmovdqu64   [rcx + 384], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm10, zmm13                  ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vpternlogq  zmm12, zmm4, zmm2, 0x96             ; C1: HI += it
+    jmp         .rest_written
+.rest_over_8:
+    vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
+    vmovdqu64   zmm16, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm19, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm19, zmm19, zmm0                  ; C
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpclmulqdq  xmm25, xmm12, xmm12, 0x10           ; lengths: A0·A1
+    vpaddd      zmm21, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm23, zmm16, zmm16, 0x10           ; C2: A0·A1
     vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm23, zmm17, zmm17, 0x10           ; C3: A0·A1
-    vpaddd      zmm24, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm15, zmm18, zmm23, 0x96           ; C3: S += it
-    vpshufb     zmm23, zmm24, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
-    vpxorq      xmm27, xmm12, [rdi + 816]           ; lengths: T = A + C1
-    vpshufb     zmm24, zmm18, zmm0                  ; AES: counter block
-    vpaddd      zmm18, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
-    vpclmulqdq  xmm29, xmm27, xmm27, 0x10           ; lengths: T0·T1
-    vpshufb     zmm18, zmm18, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm24, zmm19, zmm19, 0x10           ; C3: A0·A1
+    vpaddd      zmm26, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
+    vpternlogq  zmm25, zmm23, zmm24, 0x96           ; C3: S += it
+    vpshufb     zmm23, zmm26, zmm0                  ; AES: counter block
+    vpaddd      zmm24, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
+    vpxorq      xmm26, xmm12, [rdi + 816]           ; lengths: T = A + C1
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpaddd      zmm27, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
+    vpclmulqdq  xmm1, xmm26, xmm26, 0x10            ; lengths: T0·T1
+    vpshufb     zmm26, zmm27, zmm0                  ; AES: counter block
     vpxorq      zmm27, zmm16, [r8 + 64]             ; C2: T = A + C1
+    vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C2: T0·T1
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
+    vpxorq      zmm28, zmm19, [r8 + 128]            ; C3: T = A + C1
+    vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C3: T0·T1
+    vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
+    vpternlogq  zmm1, zmm27, zmm28, 0x96            ; C3: LO += it
+    vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
+    vpxorq      zmm3, zmm26, zmm3                   ; AES: + k_0
+    vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
+    vaesenc     zmm17, zmm17, zmm4                  ; AES: round 1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vpxorq      zmm16, zmm16, [r8 + 960]            ; C2: U = A + C2
+    vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C2: U0·U1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
+    vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
+    vpxorq      zmm19, zmm19, [r8 + 1024]           ; C3: U = A + C2
+    vaesenc     zmm23, zmm23, zmm4                  ; AES: round 1
+    vaesenc     zmm24, zmm24, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C3: U0·U1
+    vaesenc     zmm3, zmm3, zmm4                    ; AES: round 1
+    vpternlogq  zmm12, zmm16, zmm19, 0x96           ; C3: HI += it
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
+    vaesenc     zmm15, zmm17, zmm5                  ; AES: round 2
+    vmovdqu64   zmm16, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm17, zmm18, zmm5                  ; AES: round 2
+    vaesenc     zmm18, zmm20, zmm5                  ; AES: round 2
+    vpshufb     zmm16, zmm16, zmm0                  ; C
+    vaesenc     zmm19, zmm21, zmm5                  ; AES: round 2
+    vmovdqu64   zmm20, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm21, zmm22, zmm5                  ; AES: round 2
+    vaesenc     zmm22, zmm23, zmm5                  ; AES: round 2
+    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vaesenc     zmm23, zmm24, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm24, zmm16, zmm16, 0x10           ; C4: A0·A1
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm5, zmm20, zmm20, 0x10            ; C5: A0·A1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
+    vpternlogq  zmm25, zmm24, zmm5, 0x96            ; C5: S += it
+    vaesenc     zmm5, zmm18, zmm6                   ; AES: round 3
+    vpxorq      zmm18, zmm16, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C4: T0·T1
+    vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
+    vpxorq      zmm24, zmm20, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
+    vpclmulqdq  zmm6, zmm24, zmm24, 0x10            ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
+    vpternlogq  zmm1, zmm18, zmm6, 0x96             ; C5: LO += it
+    vaesenc     zmm6, zmm17, zmm7                   ; AES: round 4
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpxorq      zmm16, zmm16, [r8 + 1088]           ; C4: U = A + C2
+    vaesenc     zmm17, zmm19, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4: U0·U1
+    vaesenc     zmm18, zmm21, zmm7                  ; AES: round 4
+    vaesenc     zmm19, zmm22, zmm7                  ; AES: round 4
+    vpxorq      zmm20, zmm20, [r8 + 1152]           ; C5: U = A + C2
+    vaesenc     zmm21, zmm23, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C5: U0·U1
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpternlogq  zmm12, zmm16, zmm20, 0x96           ; C5: HI += it
+    vaesenc     zmm7, zmm15, zmm8                   ; AES: round 5
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vmovdqu64   zmm15, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpshufb     zmm15, zmm15, zmm0                  ; C
+    vaesenc     zmm16, zmm17, zmm8                  ; AES: round 5
+    vaesenc     zmm17, zmm18, zmm8                  ; AES: round 5
+    vmovdqu64   zmm18, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vaesenc     zmm20, zmm21, zmm8                  ; AES: round 5
+    vpshufb     zmm18, zmm18, zmm0                  ; C
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpclmulqdq  zmm8, zmm15, zmm15, 0x10            ; C6: A0·A1
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm21, zmm18, zmm18, 0x10           ; C7: A0·A1
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpternlogq  zmm25, zmm8, zmm21, 0x96            ; C7: S += it
+    vaesenc     zmm8, zmm16, zmm9                   ; AES: round 6
+    vpxorq      zmm16, zmm15, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C6: T0·T1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
+    vpxorq      zmm21, zmm18, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm21, zmm21, 0x10            ; C7: T0·T1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vpternlogq  zmm1, zmm16, zmm9, 0x96             ; C7: LO += it
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vpxorq      zmm15, zmm15, [r8 + 1216]           ; C6: U = A + C2
+    vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
+    vaesenc     zmm9, zmm17, zmm10                  ; AES: round 7
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C6: U0·U1
+    vaesenc     zmm16, zmm19, zmm10                 ; AES: round 7
+    vaesenc     zmm17, zmm20, zmm10                 ; AES: round 7
+    vpxorq      zmm18, zmm18, [r8 + 1280]           ; C7: U = A + C2
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm10, zmm18, zmm18, 0x10           ; C7: U0·U1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
+    vpternlogq  zmm12, zmm15, zmm10, 0x96           ; C7: HI += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vmovdqu64   zmm10, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
+    vaesenc     zmm15, zmm16, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm16, zmm10, zmm10, 0x10           ; C8: A0·A1
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
+    vpshufb     zmm18, zmm13, zmm0                  ; C
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
+    vpclmulqdq  zmm19, zmm18, zmm18, 0x10           ; C9: A0·A1
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
+    vpternlogq  zmm25, zmm16, zmm19, 0x96           ; C9: S += it
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
+    vpxorq      zmm16, zmm10, [r8 + 448]            ; C8: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C8: T0·T1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
+    vaesenc     zmm19, zmm15, zmm11                 ; AES: round 9
+    vpxorq      zmm15, zmm18, [r8 + 512]            ; C9: T = A + C1
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C9: T0·T1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
+    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
+    vpternlogq  zmm1, zmm16, zmm15, 0x96            ; C9: LO += it
+    vpxorq      zmm15, zmm11, [r9]                  ; AES: k_Nr + text
+    vaesenclast zmm4, zmm4, zmm15                   ; AES: last round: the other text
+    vpxorq      zmm10, zmm10, [r8 + 1344]           ; C8: U = A + C2
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8: U0·U1
+    vpxorq      zmm15, zmm18, [r8 + 1408]           ; C9: U = A + C2
+    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C9: U0·U1
+    vpternlogq  zmm12, zmm10, zmm15, 0x96           ; C9: HI += it
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vpshufb     zmm5, zmm10, zmm0                   ; C
+    vmovdqu64   [rcx + 192], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vpxorq      zmm2, zmm5, zmm2                    ; A = X + C
+    vaesenclast zmm4, zmm8, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm4                   ; AES: written
+    vpclmulqdq  zmm5, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vpxorq      zmm4, zmm11, [r9 + 320]             ; AES: k_Nr + text
+    vpxorq      zmm15, zmm25, zmm5                  ; C1: S += it
+    vaesenclast zmm4, zmm9, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 320], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm2, [r8]                    ; C1: T = A + C1
+    vpxorq      zmm5, zmm11, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm19, zmm5                   ; AES: last round: the other text
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C1: T0·T1
+    vmovdqu64   [rcx + 384], zmm5                   ; AES: written
+    vpxorq      zmm29, zmm1, zmm4                   ; C1: LO += it
+    vpxorq      zmm1, zmm11, [r9 + 448]             ; AES: k_Nr + text
+    vaesenclast zmm1, zmm17, zmm1                   ; AES: last round: the other text
+    vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
+    vmovdqu64   [rcx + 448], zmm1                   ; AES: written
+    vpxorq      zmm1, zmm11, zmm13                  ; AES: k_Nr + text
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vaesenclast zmm1, zmm3, zmm1                    ; AES: last round: the other text
+    vpxorq      zmm12, zmm12, zmm2                  ; C1: HI += it
+    jmp         .rest_written
+.rest_over_9:
+    cmp         rdx, 705
+    jae         .rest_over_11
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rdx, 641
+    jae         .rest_over_10
+    vpshufb     zmm25, zmm1, zmm0                   ; AES: counter block
+    vmovdqu64   zmm15, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm26, zmm16, zmm0                  ; AES: counter block
+    vpshufb     zmm16, zmm15, zmm0                  ; C
+    vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
+    vmovdqu64   zmm17, [r9 + 128]                   ; C, bytes as in memory
+    vpshufb     zmm18, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; C
+    vpshufb     zmm19, zmm15, zmm0                  ; AES: counter block
+    vpaddd      zmm20, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
+    vpshufb     zmm20, zmm20, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm23, zmm16, zmm16, 0x10           ; C2: A0·A1
+    vpaddd      zmm21, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
+    vpshufb     zmm21, zmm21, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C3: A0·A1
+    vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
+    vpternlogq  zmm15, zmm23, zmm24, 0x96           ; C3: S += it
+    vpaddd      zmm23, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
+    vpxorq      xmm27, xmm12, [rdi + 816]           ; lengths: T = A + C1
+    vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
+    vpaddd      zmm24, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
+    vpclmulqdq  xmm29, xmm27, xmm27, 0x10           ; lengths: T0·T1
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
+    vpxorq      zmm27, zmm16, [r8 + 64]             ; C2: T = A + C1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
     vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C2: T0·T1
     vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
     vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
     vpxorq      zmm28, zmm17, [r8 + 128]            ; C3: T = A + C1
+    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C3: T0·T1
     vpxorq      zmm20, zmm20, zmm3                  ; AES: + k_0
-    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
     vpternlogq  zmm29, zmm27, zmm28, 0x96           ; C3: LO += it
+    vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
     vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vpxorq      zmm3, zmm16, [r8 + 960]             ; C2: U = A + C2
     vaesenc     zmm16, zmm25, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
     vaesenc     zmm25, zmm26, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C2: U0·U1
+    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
     vpxorq      zmm17, zmm17, [r8 + 1024]           ; C3: U = A + C2
     vaesenc     zmm20, zmm20, zmm4                  ; AES: round 1
-    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C3: U0·U1
+    vaesenc     zmm21, zmm21, zmm4                  ; AES: round 1
     vaesenc     zmm22, zmm22, zmm4                  ; AES: round 1
     vpternlogq  zmm12, zmm3, zmm17, 0x96            ; C3: HI += it
     vaesenc     zmm3, zmm23, zmm4                   ; AES: round 1
     vaesenc     zmm17, zmm24, zmm4                  ; AES: round 1
     vmovdqu64   zmm23, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
     vpshufb     zmm4, zmm23, zmm0                   ; C
     vaesenc     zmm16, zmm16, zmm5                  ; AES: round 2
-    vmovdqu64   zmm23, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm24, zmm25, zmm5                  ; AES: round 2
+    vaesenc     zmm23, zmm25, zmm5                  ; AES: round 2
+    vmovdqu64   zmm24, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpshufb     zmm23, zmm23, zmm0                  ; C
+    vpshufb     zmm24, zmm24, zmm0                  ; C
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
     vpclmulqdq  zmm25, zmm4, zmm4, 0x10             ; C4: A0·A1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm23, zmm23, 0x10           ; C5: A0·A1
+    vpclmulqdq  zmm26, zmm24, zmm24, 0x10           ; C5: A0·A1
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
     vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
     vpternlogq  zmm15, zmm25, zmm26, 0x96           ; C5: S += it
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpxorq      zmm25, zmm4, [r8 + 192]             ; C4: T = A + C1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 3
-    vpclmulqdq  zmm16, zmm25, zmm25, 0x10           ; C4: T0·T1
-    vaesenc     zmm24, zmm24, zmm6                  ; AES: round 3
+    vpxorq      zmm5, zmm4, [r8 + 192]              ; C4: T = A + C1
+    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 3
+    vaesenc     zmm23, zmm23, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C4: T0·T1
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
     vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
-    vpxorq      zmm25, zmm23, [r8 + 256]            ; C5: T = A + C1
+    vpxorq      zmm25, zmm24, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: T0·T1
     vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C5: T0·T1
     vaesenc     zmm22, zmm22, zmm6                  ; AES: round 3
-    vpternlogq  zmm29, zmm16, zmm25, 0x96           ; C5: LO += it
+    vpternlogq  zmm29, zmm5, zmm25, 0x96            ; C5: LO += it
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
-    vaesenc     zmm16, zmm17, zmm6                  ; AES: round 3
+    vaesenc     zmm5, zmm17, zmm6                   ; AES: round 3
     vpxorq      zmm4, zmm4, [r8 + 1088]             ; C4: U = A + C2
-    vaesenc     zmm17, zmm18, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpxorq      zmm6, zmm23, [r8 + 1152]            ; C5: U = A + C2
-    vaesenc     zmm18, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm6, zmm16, zmm7                   ; AES: round 4
+    vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4: U0·U1
+    vaesenc     zmm16, zmm23, zmm7                  ; AES: round 4
+    vpxorq      zmm17, zmm24, [r8 + 1152]           ; C5: U = A + C2
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C5: U0·U1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C5: U0·U1
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vpternlogq  zmm12, zmm4, zmm6, 0x96             ; C5: HI += it
-    vaesenc     zmm4, zmm21, zmm7                   ; AES: round 4
-    vaesenc     zmm6, zmm22, zmm7                   ; AES: round 4
-    vmovdqu64   zmm21, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
+    vpternlogq  zmm12, zmm4, zmm17, 0x96            ; C5: HI += it
+    vaesenc     zmm4, zmm22, zmm7                   ; AES: round 4
+    vmovdqu64   zmm17, [r9 + 320]                   ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpshufb     zmm21, zmm21, zmm0                  ; C
-    vaesenc     zmm16, zmm16, zmm7                  ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vmovdqu64   zmm22, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpshufb     zmm7, zmm22, zmm0                   ; C
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm22, zmm21, zmm21, 0x10           ; C6: A0·A1
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm23, zmm7, zmm7, 0x10             ; C7: A0·A1
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
+    vmovdqu64   zmm22, [r9 + 384]                   ; C, bytes as in memory
+    vaesenc     zmm7, zmm16, zmm8                   ; AES: round 5
+    vpshufb     zmm16, zmm22, zmm0                  ; C
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
+    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm22, zmm17, zmm17, 0x10           ; C6: A0·A1
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
+    vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm23, zmm16, zmm16, 0x10           ; C7: A0·A1
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
     vpternlogq  zmm15, zmm22, zmm23, 0x96           ; C7: S += it
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpxorq      zmm22, zmm21, [r8 + 320]            ; C6: T = A + C1
-    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 5
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C6: T0·T1
+    vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
+    vpxorq      zmm22, zmm17, [r8 + 320]            ; C6: T = A + C1
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vpxorq      zmm8, zmm7, [r8 + 384]              ; C7: T = A + C1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: T0·T1
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vpternlogq  zmm29, zmm22, zmm8, 0x96            ; C7: LO += it
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
     vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpxorq      zmm8, zmm21, [r8 + 1216]            ; C6: U = A + C2
+    vpclmulqdq  zmm8, zmm22, zmm22, 0x10            ; C6: T0·T1
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vpxorq      zmm22, zmm16, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C7: T0·T1
+    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
+    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
+    vpternlogq  zmm29, zmm8, zmm22, 0x96            ; C7: LO += it
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vpxorq      zmm8, zmm17, [r8 + 1216]            ; C6: U = A + C2
     vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C6: U0·U1
-    vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vpxorq      zmm7, zmm7, [r8 + 1280]             ; C7: U = A + C2
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C7: U0·U1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 7
-    vpternlogq  zmm12, zmm8, zmm7, 0x96             ; C7: HI += it
-    vaesenc     zmm7, zmm19, zmm10                  ; AES: round 7
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vpxorq      zmm9, zmm16, [r8 + 1280]            ; C7: U = A + C2
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C7: U0·U1
+    vaesenc     zmm16, zmm18, zmm10                 ; AES: round 7
+    vaesenc     zmm17, zmm19, zmm10                 ; AES: round 7
+    vpternlogq  zmm12, zmm8, zmm9, 0x96             ; C7: HI += it
     vaesenc     zmm8, zmm20, zmm10                  ; AES: round 7
+    vaesenc     zmm9, zmm21, zmm10                  ; AES: round 7
     vmovdqu64   zmm18, [r9 + 448]                   ; C, bytes as in memory
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
     vpshufb     zmm18, zmm18, zmm0                  ; C
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
     vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
     vmovdqu64   zmm19, [r9 + 512]                   ; C, bytes as in memory
-    vaesenc     zmm16, zmm16, zmm10                 ; AES: round 7
-    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vpshufb     zmm19, zmm19, zmm0                  ; C
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm18, zmm18, 0x10           ; C8: A0·A1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm20, zmm19, zmm19, 0x10           ; C9: A0·A1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vpternlogq  zmm15, zmm10, zmm20, 0x96           ; C9: S += it
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
-    vpxorq      zmm10, zmm18, [r8 + 448]            ; C8: T = A + C1
     vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8: T0·T1
+    vpshufb     zmm10, zmm19, zmm0                  ; C
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
     vaesenc     zmm16, zmm16, zmm11                 ; AES: round 8
+    vpclmulqdq  zmm19, zmm18, zmm18, 0x10           ; C8: A0·A1
     vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
-    vpxorq      zmm20, zmm19, [r8 + 512]            ; C9: T = A + C1
+    vpclmulqdq  zmm20, zmm10, zmm10, 0x10           ; C9: A0·A1
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
+    vpternlogq  zmm15, zmm19, zmm20, 0x96           ; C9: S += it
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpxorq      zmm19, zmm18, [r8 + 448]            ; C8: T = A + C1
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C8: T0·T1
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm11, zmm20, zmm20, 0x10           ; C9: T0·T1
-    vbroadcasti64x2 zmm20, [rdi + 2768]             ; AES: k_9
-    vaesenc     zmm5, zmm5, zmm20                   ; AES: round 9
-    vpternlogq  zmm29, zmm10, zmm11, 0x96           ; C9: LO += it
-    vaesenc     zmm9, zmm9, zmm20                   ; AES: round 9
-    vpxorq      zmm10, zmm18, [r8 + 1344]           ; C8: U = A + C2
-    vaesenc     zmm7, zmm7, zmm20                   ; AES: round 9
-    vaesenc     zmm8, zmm8, zmm20                   ; AES: round 9
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8: U0·U1
-    vaesenc     zmm4, zmm4, zmm20                   ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm20                   ; AES: round 9
-    vpxorq      zmm11, zmm19, [r8 + 1408]           ; C9: U = A + C2
-    vaesenc     zmm3, zmm3, zmm20                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C9: U0·U1
-    vaesenc     zmm16, zmm16, zmm20                 ; AES: round 9
-    vaesenc     zmm17, zmm17, zmm20                 ; AES: round 9
-    vpternlogq  zmm12, zmm10, zmm11, 0x96           ; C9: HI += it
-    vaesenc     zmm1, zmm1, zmm20                   ; AES: round 9
-    vbroadcasti64x2 zmm10, [rdi + 2784]             ; AES: k_10
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vpxorq      zmm18, zmm10, [r9]                  ; AES: k_Nr + text
-    vpshufb     zmm11, zmm11, zmm0                  ; C
-    vaesenclast zmm5, zmm5, zmm18                   ; AES: last round: the other text
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpxorq      zmm2, zmm11, zmm2                   ; A = X + C
-    vpxorq      zmm5, zmm10, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm9, zmm9, zmm5                    ; AES: last round: the other text
-    vpshufb     zmm5, zmm13, zmm0                   ; C
-    vmovdqu64   [rdx + 64], zmm9                    ; AES: written
-    vpclmulqdq  zmm9, zmm5, zmm5, 0x10              ; C10: A0·A1
-    vpxorq      zmm11, zmm10, [r9 + 128]            ; AES: k_Nr + text
-    vaesenclast zmm7, zmm7, zmm11                   ; AES: last round: the other text
-    vpclmulqdq  zmm11, zmm2, zmm2, 0x10             ; C1: A0·A1
-    vmovdqu64   [rdx + 128], zmm7                   ; AES: written
-    vpternlogq  zmm15, zmm9, zmm11, 0x96            ; C1: S += it
-    vpxorq      zmm7, zmm10, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm8, zmm7                    ; AES: last round: the other text
-    vmovdqu8    zmm8{k2}{z}, [r8 + 576]             ; powers of the blocks that there are
-    vmovdqu64   [rdx + 192], zmm7                   ; AES: written
-    vpxorq      zmm7, zmm10, [r9 + 256]             ; AES: k_Nr + text
-    vpxorq      zmm8, zmm5, zmm8                    ; C10: T = A + C1
-    vaesenclast zmm4, zmm4, zmm7                    ; AES: last round: the other text
-    vpclmulqdq  zmm7, zmm8, zmm8, 0x10              ; C10: T0·T1
-    vmovdqu64   [rdx + 256], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm10, [r9 + 320]             ; AES: k_Nr + text
-    vpxorq      zmm8, zmm2, [r8]                    ; C1: T = A + C1
-    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 320], zmm4                   ; AES: written
-    vpclmulqdq  zmm4, zmm8, zmm8, 0x10              ; C1: T0·T1
-    vpxorq      zmm6, zmm10, [r9 + 384]             ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm7, zmm4, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm3, zmm6                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 384], zmm3                   ; AES: written
-    vmovdqu8    zmm3{k2}{z}, [r8 + 1472]            ; powers of the blocks that there are
-    vpxorq      zmm4, zmm10, [r9 + 448]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm16, zmm4                   ; AES: last round: the other text
-    vpxorq      zmm3, zmm5, zmm3                    ; C10: U = A + C2
-    vmovdqu64   [rdx + 448], zmm4                   ; AES: written
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C10: U0·U1
-    vpxorq      zmm4, zmm10, [r9 + 512]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm17, zmm4                   ; AES: last round: the other text
+    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
+    vpxorq      zmm20, zmm10, [r8 + 512]            ; C9: T = A + C1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C9: T0·T1
+    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
+    vpternlogq  zmm29, zmm19, zmm20, 0x96           ; C9: LO += it
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vpxorq      zmm18, zmm18, [r8 + 1344]           ; C8: U = A + C2
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
+    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8: U0·U1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
+    vpxorq      zmm10, zmm10, [r8 + 1408]           ; C9: U = A + C2
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
+    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C9: U0·U1
+    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
+    vpxorq      zmm19, zmm11, [r9]                  ; AES: k_Nr + text
+    vpternlogq  zmm12, zmm18, zmm10, 0x96           ; C9: HI += it
+    vaesenclast zmm6, zmm6, zmm19                   ; AES: last round: the other text
+    vmovdqu64   zmm10, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm6                         ; AES: written
+    vpxorq      zmm6, zmm11, [r9 + 64]              ; AES: k_Nr + text
+    vpshufb     zmm10, zmm10, zmm0                  ; C
+    vaesenclast zmm6, zmm7, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm6                    ; AES: written
+    vpxorq      zmm2, zmm10, zmm2                   ; A = X + C
+    vpxorq      zmm6, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vpshufb     zmm7, zmm13, zmm0                   ; C
+    vaesenclast zmm6, zmm16, zmm6                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm6                   ; AES: written
+    vpclmulqdq  zmm6, zmm7, zmm7, 0x10              ; C10: A0·A1
+    vpxorq      zmm10, zmm11, [r9 + 192]            ; AES: k_Nr + text
+    vaesenclast zmm10, zmm17, zmm10                 ; AES: last round: the other text
+    vpclmulqdq  zmm16, zmm2, zmm2, 0x10             ; C1: A0·A1
+    vmovdqu64   [rcx + 192], zmm10                  ; AES: written
+    vpternlogq  zmm15, zmm6, zmm16, 0x96            ; C1: S += it
+    vpxorq      zmm6, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm6, zmm8, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm8, zmm7, [r8 + 576]              ; C10: T = A + C1
+    vmovdqu64   [rcx + 256], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm11, [r9 + 320]             ; AES: k_Nr + text
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C10: T0·T1
+    vaesenclast zmm6, zmm9, zmm6                    ; AES: last round: the other text
+    vpxorq      zmm9, zmm2, [r8]                    ; C1: T = A + C1
+    vmovdqu64   [rcx + 320], zmm6                   ; AES: written
+    vpxorq      zmm6, zmm11, [r9 + 384]             ; AES: k_Nr + text
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1: T0·T1
+    vaesenclast zmm4, zmm4, zmm6                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 384], zmm4                   ; AES: written
+    vpternlogq  zmm29, zmm8, zmm9, 0x96             ; C1: LO += it
+    vpxorq      zmm4, zmm11, [r9 + 448]             ; AES: k_Nr + text
+    vpxorq      zmm6, zmm7, [r8 + 1472]             ; C10: U = A + C2
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 448], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm6, zmm6, 0x10              ; C10: U0·U1
+    vpxorq      zmm4, zmm11, [r9 + 512]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 512], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm10, zmm13                  ; AES: k_Nr + text
+    vmovdqu64   [rcx + 512], zmm4                   ; AES: written
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm11, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
     vpternlogq  zmm12, zmm3, zmm2, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 576]{k1}, zmm1               ; AES: written
-    jmp         .rest_reduce
+    jmp         .rest_written
 .rest_over_10:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 640                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 640]            ; text, zero-padded
     vpshufb     zmm15, zmm1, zmm0                   ; AES: counter block
     vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
     vpaddd      zmm16, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
@@ -14104,558 +15154,613 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpxorq      xmm16, xmm12, [rdi + 816]           ; lengths: T = A + C1
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; lengths: T0·T1
     vpaddd      zmm26, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
+    vpclmulqdq  xmm16, xmm16, xmm16, 0x10           ; lengths: T0·T1
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
     vpxorq      zmm28, zmm17, [r8 + 64]             ; C2: T = A + C1
     vpaddd      zmm27, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2: T0·T1
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_40]  ; AES: 40 blocks ahead
-    vpxorq      zmm30, zmm20, [r8 + 128]            ; C3: T = A + C1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpxorq      zmm30, zmm20, [r8 + 128]            ; C3: T = A + C1
     vpxorq      zmm15, zmm15, zmm3                  ; AES: + k_0
     vpclmulqdq  zmm30, zmm30, zmm30, 0x10           ; C3: T0·T1
     vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpternlogq  zmm16, zmm28, zmm30, 0x96           ; C3: LO += it
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
     vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, [r8 + 960]            ; C2: U = A + C2
     vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, [r8 + 960]            ; C2: U = A + C2
     vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: U0·U1
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: U0·U1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
     vpxorq      zmm3, zmm20, [r8 + 1024]            ; C3: U = A + C2
     vaesenc     zmm15, zmm15, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: U0·U1
     vaesenc     zmm18, zmm18, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C3: U0·U1
     vaesenc     zmm19, zmm19, zmm4                  ; AES: round 1
+    vaesenc     zmm20, zmm21, zmm4                  ; AES: round 1
     vpternlogq  zmm12, zmm17, zmm3, 0x96            ; C3: HI += it
-    vaesenc     zmm3, zmm21, zmm4                   ; AES: round 1
-    vaesenc     zmm17, zmm22, zmm4                  ; AES: round 1
-    vmovdqu64   zmm21, [r9 + 192]                   ; C, bytes as in memory
-    vaesenc     zmm20, zmm23, zmm4                  ; AES: round 1
-    vpshufb     zmm21, zmm21, zmm0                  ; C
+    vaesenc     zmm3, zmm22, zmm4                   ; AES: round 1
+    vmovdqu64   zmm17, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm21, zmm23, zmm4                  ; AES: round 1
     vaesenc     zmm22, zmm24, zmm4                  ; AES: round 1
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vaesenc     zmm23, zmm25, zmm4                  ; AES: round 1
-    vmovdqu64   zmm24, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm25, zmm26, zmm4                  ; AES: round 1
-    vpshufb     zmm24, zmm24, zmm0                  ; C
+    vaesenc     zmm24, zmm26, zmm4                  ; AES: round 1
+    vmovdqu64   zmm25, [r9 + 256]                   ; C, bytes as in memory
     vaesenc     zmm26, zmm27, zmm4                  ; AES: round 1
+    vpshufb     zmm25, zmm25, zmm0                  ; C
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpclmulqdq  zmm4, zmm21, zmm21, 0x10            ; C4: A0·A1
-    vaesenc     zmm15, zmm15, zmm5                  ; AES: round 2
+    vaesenc     zmm4, zmm15, zmm5                   ; AES: round 2
+    vpclmulqdq  zmm15, zmm17, zmm17, 0x10           ; C4: A0·A1
     vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm24, zmm24, 0x10           ; C5: A0·A1
     vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
-    vpternlogq  zmm29, zmm4, zmm27, 0x96            ; C5: S += it
-    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 2
-    vpxorq      zmm17, zmm21, [r8 + 192]            ; C4: T = A + C1
+    vpclmulqdq  zmm27, zmm25, zmm25, 0x10           ; C5: A0·A1
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
+    vpternlogq  zmm29, zmm15, zmm27, 0x96           ; C5: S += it
+    vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
+    vaesenc     zmm15, zmm21, zmm5                  ; AES: round 2
+    vpxorq      zmm21, zmm17, [r8 + 192]            ; C4: T = A + C1
     vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: T0·T1
     vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
-    vpxorq      zmm27, zmm24, [r8 + 256]            ; C5: T = A + C1
-    vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C4: T0·T1
+    vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vpxorq      zmm27, zmm25, [r8 + 256]            ; C5: T = A + C1
     vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5: T0·T1
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vaesenc     zmm5, zmm15, zmm6                   ; AES: round 3
-    vpternlogq  zmm16, zmm17, zmm27, 0x96           ; C5: LO += it
-    vaesenc     zmm15, zmm18, zmm6                  ; AES: round 3
-    vpxorq      zmm17, zmm21, [r8 + 1088]           ; C4: U = A + C2
-    vaesenc     zmm18, zmm19, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm5, zmm27, zmm27, 0x10            ; C5: T0·T1
+    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
+    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vpternlogq  zmm16, zmm21, zmm5, 0x96            ; C5: LO += it
+    vaesenc     zmm5, zmm19, zmm6                   ; AES: round 3
+    vpxorq      zmm17, zmm17, [r8 + 1088]           ; C4: U = A + C2
+    vaesenc     zmm19, zmm20, zmm6                  ; AES: round 3
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
     vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: U0·U1
-    vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpxorq      zmm19, zmm24, [r8 + 1152]           ; C5: U = A + C2
-    vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vaesenc     zmm21, zmm22, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: U0·U1
+    vaesenc     zmm15, zmm15, zmm6                  ; AES: round 3
+    vaesenc     zmm20, zmm22, zmm6                  ; AES: round 3
+    vpxorq      zmm21, zmm25, [r8 + 1152]           ; C5: U = A + C2
     vaesenc     zmm22, zmm23, zmm6                  ; AES: round 3
-    vaesenc     zmm23, zmm25, zmm6                  ; AES: round 3
-    vpternlogq  zmm12, zmm17, zmm19, 0x96           ; C5: HI += it
-    vaesenc     zmm17, zmm26, zmm6                  ; AES: round 3
-    vmovdqu64   zmm19, [r9 + 320]                   ; C, bytes as in memory
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C5: U0·U1
+    vaesenc     zmm23, zmm24, zmm6                  ; AES: round 3
+    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 3
+    vpternlogq  zmm12, zmm17, zmm21, 0x96           ; C5: HI += it
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vmovdqu64   zmm17, [r9 + 320]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm18, zmm7                   ; AES: round 4
+    vpshufb     zmm17, zmm17, zmm0                  ; C
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpshufb     zmm6, zmm19, zmm0                   ; C
-    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm19, zmm7                  ; AES: round 4
     vmovdqu64   zmm19, [r9 + 384]                   ; C, bytes as in memory
     vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm15, zmm15, zmm7                  ; AES: round 4
     vpshufb     zmm19, zmm19, zmm0                  ; C
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
     vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm6, zmm6, 0x10             ; C6: A0·A1
-    vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm25, zmm19, zmm19, 0x10           ; C7: A0·A1
+    vpclmulqdq  zmm21, zmm17, zmm17, 0x10           ; C6: A0·A1
     vaesenc     zmm22, zmm22, zmm7                  ; AES: round 4
     vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
-    vpternlogq  zmm29, zmm24, zmm25, 0x96           ; C7: S += it
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm25, zmm19, zmm19, 0x10           ; C7: A0·A1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vpxorq      zmm7, zmm6, [r8 + 320]              ; C6: T = A + C1
+    vpternlogq  zmm29, zmm21, zmm25, 0x96           ; C7: S += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vpxorq      zmm7, zmm17, [r8 + 320]             ; C6: T = A + C1
+    vaesenc     zmm6, zmm6, zmm8                    ; AES: round 5
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C6: T0·T1
-    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
     vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpxorq      zmm24, zmm19, [r8 + 384]            ; C7: T = A + C1
     vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C7: T0·T1
+    vpxorq      zmm21, zmm19, [r8 + 384]            ; C7: T = A + C1
+    vaesenc     zmm15, zmm15, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C7: T0·T1
     vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
-    vpternlogq  zmm16, zmm7, zmm24, 0x96            ; C7: LO += it
-    vaesenc     zmm7, zmm21, zmm8                   ; AES: round 5
-    vaesenc     zmm21, zmm22, zmm8                  ; AES: round 5
-    vpxorq      zmm6, zmm6, [r8 + 1216]             ; C6: U = A + C2
-    vaesenc     zmm22, zmm23, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C6: U0·U1
-    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
+    vaesenc     zmm22, zmm22, zmm8                  ; AES: round 5
+    vpternlogq  zmm16, zmm7, zmm21, 0x96            ; C7: LO += it
+    vaesenc     zmm7, zmm23, zmm8                   ; AES: round 5
+    vpxorq      zmm17, zmm17, [r8 + 1216]           ; C6: U = A + C2
+    vaesenc     zmm21, zmm24, zmm8                  ; AES: round 5
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpxorq      zmm8, zmm19, [r8 + 1280]            ; C7: U = A + C2
-    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm15, zmm15, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C7: U0·U1
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C7: HI += it
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm8, zmm17, zmm17, 0x10            ; C6: U0·U1
     vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vmovdqu64   zmm6, [r9 + 448]                    ; C, bytes as in memory
-    vaesenc     zmm8, zmm20, zmm9                   ; AES: round 6
+    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
+    vpxorq      zmm17, zmm19, [r8 + 1280]           ; C7: U = A + C2
+    vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C7: U0·U1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpternlogq  zmm12, zmm8, zmm17, 0x96            ; C7: HI += it
+    vaesenc     zmm8, zmm15, zmm9                   ; AES: round 6
+    vaesenc     zmm15, zmm20, zmm9                  ; AES: round 6
+    vmovdqu64   zmm19, [r9 + 448]                   ; C, bytes as in memory
+    vaesenc     zmm17, zmm22, zmm9                  ; AES: round 6
+    vpshufb     zmm19, zmm19, zmm0                  ; C
     vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vpshufb     zmm6, zmm6, zmm0                    ; C
-    vaesenc     zmm19, zmm21, zmm9                  ; AES: round 6
-    vmovdqu64   zmm20, [r9 + 512]                   ; C, bytes as in memory
-    vaesenc     zmm21, zmm22, zmm9                  ; AES: round 6
-    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
-    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 6
+    vmovdqu64   zmm21, [r9 + 512]                   ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm9, zmm6, zmm6, 0x10              ; C8: A0·A1
-    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C9: A0·A1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vpternlogq  zmm29, zmm9, zmm22, 0x96            ; C9: S += it
     vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm9, zmm6, [r8 + 448]              ; C8: T = A + C1
+    vpshufb     zmm9, zmm21, zmm0                   ; C
+    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm21, zmm19, zmm19, 0x10           ; C8: A0·A1
+    vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
+    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm22, zmm9, zmm9, 0x10             ; C9: A0·A1
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
     vaesenc     zmm8, zmm8, zmm10                   ; AES: round 7
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8: T0·T1
-    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
-    vaesenc     zmm21, zmm21, zmm10                 ; AES: round 7
-    vpxorq      zmm22, zmm20, [r8 + 512]            ; C9: T = A + C1
+    vpternlogq  zmm29, zmm21, zmm22, 0x96           ; C9: S += it
+    vaesenc     zmm15, zmm15, zmm10                 ; AES: round 7
+    vpxorq      zmm21, zmm19, [r8 + 448]            ; C8: T = A + C1
     vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C9: T0·T1
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C8: T0·T1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vpternlogq  zmm16, zmm9, zmm22, 0x96            ; C9: LO += it
-    vaesenc     zmm9, zmm15, zmm11                  ; AES: round 8
-    vpxorq      zmm10, zmm6, [r8 + 1344]            ; C8: U = A + C2
-    vaesenc     zmm6, zmm18, zmm11                  ; AES: round 8
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C8: U0·U1
+    vpxorq      zmm10, zmm9, [r8 + 512]             ; C9: T = A + C1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
+    vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C9: T0·T1
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
+    vpternlogq  zmm16, zmm21, zmm10, 0x96           ; C9: LO += it
+    vaesenc     zmm10, zmm18, zmm11                 ; AES: round 8
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
+    vpxorq      zmm18, zmm19, [r8 + 1344]           ; C8: U = A + C2
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 8
-    vpxorq      zmm15, zmm20, [r8 + 1408]           ; C9: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C8: U0·U1
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 8
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
+    vpxorq      zmm19, zmm9, [r8 + 1408]            ; C9: U = A + C2
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm20, zmm15, zmm15, 0x10           ; C9: U0·U1
-    vaesenc     zmm15, zmm19, zmm11                 ; AES: round 8
-    vaesenc     zmm18, zmm21, zmm11                 ; AES: round 8
-    vpternlogq  zmm12, zmm10, zmm20, 0x96           ; C9: HI += it
-    vaesenc     zmm10, zmm17, zmm11                 ; AES: round 8
+    vaesenc     zmm9, zmm20, zmm11                  ; AES: round 8
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C9: U0·U1
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vmovdqu64   zmm17, [r9 + 576]                   ; C, bytes as in memory
+    vpternlogq  zmm12, zmm18, zmm19, 0x96           ; C9: HI += it
     vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm19, zmm17, zmm17, 0x10           ; C10: A0·A1
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
-    vpshufb     zmm20, zmm13, zmm0                  ; C
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm21, zmm20, zmm20, 0x10           ; C11: A0·A1
+    vmovdqu64   zmm18, [r9 + 576]                   ; C, bytes as in memory
+    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
+    vpshufb     zmm18, zmm18, zmm0                  ; C
+    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm19, zmm18, zmm18, 0x10           ; C10: A0·A1
+    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
     vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
+    vpshufb     zmm20, zmm13, zmm0                  ; C
+    vaesenc     zmm15, zmm15, zmm11                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 9
+    vpclmulqdq  zmm21, zmm20, zmm20, 0x10           ; C11: A0·A1
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
     vpternlogq  zmm29, zmm19, zmm21, 0x96           ; C11: S += it
-    vaesenc     zmm19, zmm15, zmm11                 ; AES: round 9
-    vpxorq      zmm15, zmm17, [r8 + 576]            ; C10: T = A + C1
-    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 9
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C10: T0·T1
+    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
+    vpxorq      zmm19, zmm18, [r8 + 576]            ; C10: T = A + C1
     vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
-    vmovdqu8    zmm21{k2}{z}, [r8 + 640]            ; powers of the blocks that there are
-    vpxorq      zmm22, zmm11, [r9]                  ; AES: k_Nr + text
-    vpxorq      zmm21, zmm20, zmm21                 ; C11: T = A + C1
-    vaesenclast zmm5, zmm5, zmm22                   ; AES: last round: the other text
+    vpxorq      zmm21, zmm11, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C10: T0·T1
+    vaesenclast zmm4, zmm4, zmm21                   ; AES: last round: the other text
+    vpxorq      zmm21, zmm20, [r8 + 640]            ; C11: T = A + C1
     vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C11: T0·T1
-    vpternlogq  zmm16, zmm15, zmm21, 0x96           ; C11: LO += it
-    vmovdqu8    zmm15{k2}{z}, [r8 + 1536]           ; powers of the blocks that there are
-    vpxorq      zmm15, zmm20, zmm15                 ; C11: U = A + C2
-    vpxorq      zmm17, zmm17, [r8 + 1472]           ; C10: U = A + C2
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C10: U0·U1
-    vpclmulqdq  zmm15, zmm15, zmm15, 0x10           ; C11: U0·U1
-    vpternlogq  zmm12, zmm17, zmm15, 0x96           ; C11: HI += it
-    vmovdqu64   zmm15, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm5                         ; AES: written
-    vpxorq      zmm5, zmm11, [r9 + 64]              ; AES: k_Nr + text
-    vaesenclast zmm5, zmm9, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm5                    ; AES: written
-    vpxorq      zmm5, zmm11, [r9 + 128]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm5                   ; AES: written
-    vpxorq      zmm5, zmm11, [r9 + 192]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm11, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 256], zmm3                   ; AES: written
+    vpternlogq  zmm16, zmm19, zmm21, 0x96           ; C11: LO += it
+    vpxorq      zmm18, zmm18, [r8 + 1472]           ; C10: U = A + C2
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C10: U0·U1
+    vpxorq      zmm19, zmm20, [r8 + 1536]           ; C11: U = A + C2
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C11: U0·U1
+    vpternlogq  zmm12, zmm18, zmm19, 0x96           ; C11: HI += it
+    vmovdqu64   zmm18, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm4                         ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm4, zmm6, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm4                    ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 128]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm5, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 128], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm10, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 192], zmm4                   ; AES: written
+    vpxorq      zmm4, zmm11, [r9 + 256]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm4                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm3                   ; AES: written
     vpxorq      zmm3, zmm11, [r9 + 320]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 320], zmm3                   ; AES: written
-    vpshufb     zmm4, zmm15, zmm0                   ; C
+    vpshufb     zmm4, zmm18, zmm0                   ; C
+    vmovdqu64   [rcx + 320], zmm3                   ; AES: written
     vpxorq      zmm3, zmm11, [r9 + 384]             ; AES: k_Nr + text
     vpxorq      zmm2, zmm4, zmm2                    ; A = X + C
-    vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 384], zmm3                   ; AES: written
+    vaesenclast zmm3, zmm15, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 384], zmm3                   ; AES: written
     vpclmulqdq  zmm4, zmm2, zmm2, 0x10              ; C1: A0·A1
     vpxorq      zmm3, zmm11, [r9 + 448]             ; AES: k_Nr + text
     vpxorq      zmm15, zmm29, zmm4                  ; C1: S += it
-    vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 448], zmm3                   ; AES: written
+    vaesenclast zmm3, zmm17, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 448], zmm3                   ; AES: written
     vpxorq      zmm3, zmm2, [r8]                    ; C1: T = A + C1
     vpxorq      zmm4, zmm11, [r9 + 512]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm18, zmm4                   ; AES: last round: the other text
+    vaesenclast zmm4, zmm7, zmm4                    ; AES: last round: the other text
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1: T0·T1
-    vmovdqu64   [rdx + 512], zmm4                   ; AES: written
+    vmovdqu64   [rcx + 512], zmm4                   ; AES: written
     vpxorq      zmm29, zmm16, zmm3                  ; C1: LO += it
     vpxorq      zmm3, zmm11, [r9 + 576]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 576], zmm3                   ; AES: written
+    vmovdqu64   [rcx + 576], zmm3                   ; AES: written
     vpxorq      zmm3, zmm11, zmm13                  ; AES: k_Nr + text
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
     vaesenclast zmm1, zmm1, zmm3                    ; AES: last round: the other text
     vpxorq      zmm12, zmm12, zmm2                  ; C1: HI += it
-    vmovdqu8    [rdx + 640]{k1}, zmm1               ; AES: written
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
-    jmp         .rest_reduce
+    jmp         .rest_written
 .rest_over_11:
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    lea         r8, [rdi + 816]
-    sub         r8, rcx                             ; H^(m+1)
-    vmovdqu64   xmm14, [r8 + 1792]                  ; the key terms of all powers that are met
-    sub         rsi, 704                            ; bytes of the last register
-    mov         rcx, -1
-    bzhi        rcx, rcx, rsi
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    lea         rcx, [rsi + 15]
-    and         rcx, -16
-    mov         rsi, -1
-    bzhi        rsi, rsi, rcx
-    kmovq       k2, rsi                             ; one bit a byte that is left
-    vmovdqu8    zmm13{k1}{z}, [r9 + 704]            ; text, zero-padded
     vpshufb     zmm16, zmm1, zmm0                   ; AES: counter block
-    vmovdqu64   zmm17, [r9 + 64]                    ; C, bytes as in memory
-    vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vpshufb     zmm18, zmm15, zmm0                  ; AES: counter block
+    vmovdqu64   zmm15, [r9 + 64]                    ; C, bytes as in memory
+    vpaddd      zmm17, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_4]  ; AES: 4 blocks ahead
+    vpshufb     zmm17, zmm17, zmm0                  ; AES: counter block
+    vpshufb     zmm18, zmm15, zmm0                  ; C
     vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_8]  ; AES: 8 blocks ahead
     vmovdqu64   zmm20, [r9 + 128]                   ; C, bytes as in memory
     vpshufb     zmm19, zmm15, zmm0                  ; AES: counter block
     vpaddd      zmm15, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_12]  ; AES: 12 blocks ahead
     vpshufb     zmm20, zmm20, zmm0                  ; C
     vpshufb     zmm21, zmm15, zmm0                  ; AES: counter block
-    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
     vpaddd      zmm22, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_16]  ; AES: 16 blocks ahead
+    vpclmulqdq  xmm15, xmm12, xmm12, 0x10           ; lengths: A0·A1
     vpshufb     zmm22, zmm22, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C2: A0·A1
+    vpclmulqdq  zmm25, zmm18, zmm18, 0x10           ; C2: A0·A1
     vpaddd      zmm23, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_20]  ; AES: 20 blocks ahead
     vpshufb     zmm23, zmm23, zmm0                  ; AES: counter block
-    vpclmulqdq  zmm25, zmm20, zmm20, 0x10           ; C3: A0·A1
-    vpaddd      zmm26, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
-    vpternlogq  zmm15, zmm24, zmm25, 0x96           ; C3: S += it
-    vpshufb     zmm24, zmm26, zmm0                  ; AES: counter block
+    vpclmulqdq  zmm26, zmm20, zmm20, 0x10           ; C3: A0·A1
+    vpaddd      zmm24, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_24]  ; AES: 24 blocks ahead
+    vpshufb     zmm24, zmm24, zmm0                  ; AES: counter block
+    vpternlogq  zmm15, zmm25, zmm26, 0x96           ; C3: S += it
     vpaddd      zmm25, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_28]  ; AES: 28 blocks ahead
     vpxorq      xmm27, xmm12, [rdi + 816]           ; lengths: T = A + C1
     vpshufb     zmm25, zmm25, zmm0                  ; AES: counter block
     vpaddd      zmm26, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_32]  ; AES: 32 blocks ahead
     vpclmulqdq  xmm29, xmm27, xmm27, 0x10           ; lengths: T0·T1
     vpshufb     zmm26, zmm26, zmm0                  ; AES: counter block
-    vpxorq      zmm28, zmm17, [r8 + 64]             ; C2: T = A + C1
     vpaddd      zmm27, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_36]  ; AES: 36 blocks ahead
+    vpxorq      zmm28, zmm18, [r8 + 64]             ; C2: T = A + C1
     vpshufb     zmm27, zmm27, zmm0                  ; AES: counter block
     vpclmulqdq  zmm28, zmm28, zmm28, 0x10           ; C2: T0·T1
     vpaddd      zmm30, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_40]  ; AES: 40 blocks ahead
     vpshufb     zmm30, zmm30, zmm0                  ; AES: counter block
     vpxorq      zmm31, zmm20, [r8 + 128]            ; C3: T = A + C1
     vpaddd      zmm1, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_blocks_44]  ; AES: 44 blocks ahead
-    vpclmulqdq  zmm31, zmm31, zmm31, 0x10           ; C3: T0·T1
     vpshufb     zmm1, zmm1, zmm0                    ; AES: counter block
+    vpclmulqdq  zmm31, zmm31, zmm31, 0x10           ; C3: T0·T1
     vpxorq      zmm16, zmm16, zmm3                  ; AES: + k_0
+    vpxorq      zmm17, zmm17, zmm3                  ; AES: + k_0
     vpternlogq  zmm29, zmm28, zmm31, 0x96           ; C3: LO += it
-    vpxorq      zmm18, zmm18, zmm3                  ; AES: + k_0
     vpxorq      zmm19, zmm19, zmm3                  ; AES: + k_0
     vpxorq      xmm12, xmm12, [rdi + 1712]          ; lengths: U = A + C2
     vpxorq      zmm21, zmm21, zmm3                  ; AES: + k_0
-    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
     vpxorq      zmm22, zmm22, zmm3                  ; AES: + k_0
+    vpclmulqdq  xmm12, xmm12, xmm12, 0x10           ; lengths: U0·U1
     vpxorq      zmm23, zmm23, zmm3                  ; AES: + k_0
-    vpxorq      zmm17, zmm17, [r8 + 960]            ; C2: U = A + C2
     vpxorq      zmm24, zmm24, zmm3                  ; AES: + k_0
+    vpxorq      zmm18, zmm18, [r8 + 960]            ; C2: U = A + C2
     vpxorq      zmm25, zmm25, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C2: U0·U1
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C2: U0·U1
     vpxorq      zmm26, zmm26, zmm3                  ; AES: + k_0
-    vpxorq      zmm20, zmm20, [r8 + 1024]           ; C3: U = A + C2
     vpxorq      zmm27, zmm27, zmm3                  ; AES: + k_0
+    vpxorq      zmm20, zmm20, [r8 + 1024]           ; C3: U = A + C2
     vpxorq      zmm28, zmm30, zmm3                  ; AES: + k_0
-    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C3: U0·U1
     vpxorq      zmm1, zmm1, zmm3                    ; AES: + k_0
-    vaesenc     zmm3, zmm16, zmm4                   ; AES: round 1
-    vpternlogq  zmm12, zmm17, zmm20, 0x96           ; C3: HI += it
-    vaesenc     zmm16, zmm18, zmm4                  ; AES: round 1
-    vmovdqu64   zmm20, [r9 + 192]                   ; C, bytes as in memory
+    vpclmulqdq  zmm3, zmm20, zmm20, 0x10            ; C3: U0·U1
+    vaesenc     zmm16, zmm16, zmm4                  ; AES: round 1
+    vpternlogq  zmm12, zmm18, zmm3, 0x96            ; C3: HI += it
+    vaesenc     zmm3, zmm17, zmm4                   ; AES: round 1
     vaesenc     zmm17, zmm19, zmm4                  ; AES: round 1
-    vaesenc     zmm18, zmm21, zmm4                  ; AES: round 1
-    vpshufb     zmm19, zmm20, zmm0                  ; C
+    vmovdqu64   zmm18, [r9 + 192]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm21, zmm4                  ; AES: round 1
     vaesenc     zmm20, zmm22, zmm4                  ; AES: round 1
+    vpshufb     zmm18, zmm18, zmm0                  ; C
     vaesenc     zmm21, zmm23, zmm4                  ; AES: round 1
-    vmovdqu64   zmm23, [r9 + 256]                   ; C, bytes as in memory
-    vaesenc     zmm22, zmm24, zmm4                  ; AES: round 1
-    vpshufb     zmm23, zmm23, zmm0                  ; C
+    vmovdqu64   zmm22, [r9 + 256]                   ; C, bytes as in memory
+    vaesenc     zmm23, zmm24, zmm4                  ; AES: round 1
     vaesenc     zmm24, zmm25, zmm4                  ; AES: round 1
+    vpshufb     zmm22, zmm22, zmm0                  ; C
     vaesenc     zmm25, zmm26, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm26, zmm19, zmm19, 0x10           ; C4: A0·A1
-    vaesenc     zmm27, zmm27, zmm4                  ; AES: round 1
+    vaesenc     zmm26, zmm27, zmm4                  ; AES: round 1
+    vpclmulqdq  zmm27, zmm18, zmm18, 0x10           ; C4: A0·A1
     vaesenc     zmm28, zmm28, zmm4                  ; AES: round 1
-    vpclmulqdq  zmm30, zmm23, zmm23, 0x10           ; C5: A0·A1
     vaesenc     zmm1, zmm1, zmm4                    ; AES: round 1
-    vpternlogq  zmm15, zmm26, zmm30, 0x96           ; C5: S += it
+    vpclmulqdq  zmm4, zmm22, zmm22, 0x10            ; C5: A0·A1
+    vaesenc     zmm16, zmm16, zmm5                  ; AES: round 2
+    vpternlogq  zmm15, zmm27, zmm4, 0x96            ; C5: S += it
     vaesenc     zmm3, zmm3, zmm5                    ; AES: round 2
-    vaesenc     zmm4, zmm16, zmm5                   ; AES: round 2
-    vpxorq      zmm16, zmm19, [r8 + 192]            ; C4: T = A + C1
-    vaesenc     zmm17, zmm17, zmm5                  ; AES: round 2
-    vaesenc     zmm18, zmm18, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C4: T0·T1
+    vaesenc     zmm4, zmm17, zmm5                   ; AES: round 2
+    vpxorq      zmm17, zmm18, [r8 + 192]            ; C4: T = A + C1
+    vaesenc     zmm19, zmm19, zmm5                  ; AES: round 2
     vaesenc     zmm20, zmm20, zmm5                  ; AES: round 2
-    vpxorq      zmm26, zmm23, [r8 + 256]            ; C5: T = A + C1
+    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C4: T0·T1
     vaesenc     zmm21, zmm21, zmm5                  ; AES: round 2
-    vaesenc     zmm22, zmm22, zmm5                  ; AES: round 2
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C5: T0·T1
+    vpxorq      zmm27, zmm22, [r8 + 256]            ; C5: T = A + C1
+    vaesenc     zmm23, zmm23, zmm5                  ; AES: round 2
     vaesenc     zmm24, zmm24, zmm5                  ; AES: round 2
+    vpclmulqdq  zmm27, zmm27, zmm27, 0x10           ; C5: T0·T1
     vaesenc     zmm25, zmm25, zmm5                  ; AES: round 2
-    vpternlogq  zmm29, zmm16, zmm26, 0x96           ; C5: LO += it
-    vaesenc     zmm16, zmm27, zmm5                  ; AES: round 2
-    vpxorq      zmm19, zmm19, [r8 + 1088]           ; C4: U = A + C2
-    vaesenc     zmm26, zmm28, zmm5                  ; AES: round 2
+    vaesenc     zmm26, zmm26, zmm5                  ; AES: round 2
+    vpternlogq  zmm29, zmm17, zmm27, 0x96           ; C5: LO += it
+    vaesenc     zmm17, zmm28, zmm5                  ; AES: round 2
+    vpxorq      zmm18, zmm18, [r8 + 1088]           ; C4: U = A + C2
     vaesenc     zmm1, zmm1, zmm5                    ; AES: round 2
-    vpclmulqdq  zmm5, zmm19, zmm19, 0x10            ; C4: U0·U1
+    vaesenc     zmm5, zmm16, zmm6                   ; AES: round 3
+    vpclmulqdq  zmm16, zmm18, zmm18, 0x10           ; C4: U0·U1
     vaesenc     zmm3, zmm3, zmm6                    ; AES: round 3
     vaesenc     zmm4, zmm4, zmm6                    ; AES: round 3
-    vpxorq      zmm19, zmm23, [r8 + 1152]           ; C5: U = A + C2
-    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
-    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C5: U0·U1
-    vaesenc     zmm18, zmm18, zmm6                  ; AES: round 3
+    vpxorq      zmm18, zmm22, [r8 + 1152]           ; C5: U = A + C2
+    vaesenc     zmm19, zmm19, zmm6                  ; AES: round 3
+    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C5: U0·U1
     vaesenc     zmm20, zmm20, zmm6                  ; AES: round 3
-    vpternlogq  zmm12, zmm5, zmm19, 0x96            ; C5: HI += it
-    vaesenc     zmm5, zmm21, zmm6                   ; AES: round 3
-    vaesenc     zmm19, zmm22, zmm6                  ; AES: round 3
+    vaesenc     zmm21, zmm21, zmm6                  ; AES: round 3
+    vpternlogq  zmm12, zmm16, zmm18, 0x96           ; C5: HI += it
+    vaesenc     zmm16, zmm23, zmm6                  ; AES: round 3
+    vaesenc     zmm18, zmm24, zmm6                  ; AES: round 3
     vmovdqu64   zmm22, [r9 + 320]                   ; C, bytes as in memory
-    vaesenc     zmm21, zmm24, zmm6                  ; AES: round 3
-    vpshufb     zmm22, zmm22, zmm0                  ; C
     vaesenc     zmm23, zmm25, zmm6                  ; AES: round 3
-    vaesenc     zmm16, zmm16, zmm6                  ; AES: round 3
-    vmovdqu64   zmm24, [r9 + 384]                   ; C, bytes as in memory
-    vaesenc     zmm25, zmm26, zmm6                  ; AES: round 3
+    vaesenc     zmm24, zmm26, zmm6                  ; AES: round 3
+    vpshufb     zmm22, zmm22, zmm0                  ; C
+    vaesenc     zmm17, zmm17, zmm6                  ; AES: round 3
+    vmovdqu64   zmm25, [r9 + 384]                   ; C, bytes as in memory
     vaesenc     zmm1, zmm1, zmm6                    ; AES: round 3
-    vpshufb     zmm6, zmm24, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
-    vpclmulqdq  zmm24, zmm22, zmm22, 0x10           ; C6: A0·A1
-    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
-    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm6, zmm6, 0x10             ; C7: A0·A1
-    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
-    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
-    vpternlogq  zmm15, zmm24, zmm26, 0x96           ; C7: S += it
     vaesenc     zmm5, zmm5, zmm7                    ; AES: round 4
-    vpxorq      zmm24, zmm22, [r8 + 320]            ; C6: T = A + C1
+    vpshufb     zmm6, zmm25, zmm0                   ; C
+    vaesenc     zmm3, zmm3, zmm7                    ; AES: round 4
+    vaesenc     zmm4, zmm4, zmm7                    ; AES: round 4
+    vpclmulqdq  zmm25, zmm22, zmm22, 0x10           ; C6: A0·A1
     vaesenc     zmm19, zmm19, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm26, zmm6, zmm6, 0x10             ; C7: A0·A1
+    vaesenc     zmm20, zmm20, zmm7                  ; AES: round 4
     vaesenc     zmm21, zmm21, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm24, zmm24, zmm24, 0x10           ; C6: T0·T1
-    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
+    vpternlogq  zmm15, zmm25, zmm26, 0x96           ; C7: S += it
     vaesenc     zmm16, zmm16, zmm7                  ; AES: round 4
+    vaesenc     zmm18, zmm18, zmm7                  ; AES: round 4
+    vpxorq      zmm25, zmm22, [r8 + 320]            ; C6: T = A + C1
+    vaesenc     zmm23, zmm23, zmm7                  ; AES: round 4
+    vpclmulqdq  zmm25, zmm25, zmm25, 0x10           ; C6: T0·T1
+    vaesenc     zmm24, zmm24, zmm7                  ; AES: round 4
+    vaesenc     zmm17, zmm17, zmm7                  ; AES: round 4
     vpxorq      zmm26, zmm6, [r8 + 384]             ; C7: T = A + C1
-    vaesenc     zmm25, zmm25, zmm7                  ; AES: round 4
-    vpclmulqdq  zmm26, zmm26, zmm26, 0x10           ; C7: T0·T1
     vaesenc     zmm1, zmm1, zmm7                    ; AES: round 4
-    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
-    vpternlogq  zmm29, zmm24, zmm26, 0x96           ; C7: LO += it
-    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
-    vaesenc     zmm7, zmm17, zmm8                   ; AES: round 5
-    vpxorq      zmm17, zmm22, [r8 + 1216]           ; C6: U = A + C2
-    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm17, zmm17, zmm17, 0x10           ; C6: U0·U1
-    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
     vaesenc     zmm5, zmm5, zmm8                    ; AES: round 5
-    vpxorq      zmm6, zmm6, [r8 + 1280]             ; C7: U = A + C2
-    vaesenc     zmm19, zmm19, zmm8                  ; AES: round 5
-    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: U0·U1
+    vpclmulqdq  zmm7, zmm26, zmm26, 0x10            ; C7: T0·T1
+    vaesenc     zmm3, zmm3, zmm8                    ; AES: round 5
+    vpternlogq  zmm29, zmm25, zmm7, 0x96            ; C7: LO += it
+    vaesenc     zmm4, zmm4, zmm8                    ; AES: round 5
+    vaesenc     zmm7, zmm19, zmm8                   ; AES: round 5
+    vpxorq      zmm19, zmm22, [r8 + 1216]           ; C6: U = A + C2
+    vaesenc     zmm20, zmm20, zmm8                  ; AES: round 5
     vaesenc     zmm21, zmm21, zmm8                  ; AES: round 5
+    vpclmulqdq  zmm19, zmm19, zmm19, 0x10           ; C6: U0·U1
+    vaesenc     zmm16, zmm16, zmm8                  ; AES: round 5
+    vpxorq      zmm6, zmm6, [r8 + 1280]             ; C7: U = A + C2
+    vaesenc     zmm18, zmm18, zmm8                  ; AES: round 5
     vaesenc     zmm22, zmm23, zmm8                  ; AES: round 5
-    vpternlogq  zmm12, zmm17, zmm6, 0x96            ; C7: HI += it
-    vaesenc     zmm6, zmm16, zmm8                   ; AES: round 5
-    vaesenc     zmm16, zmm25, zmm8                  ; AES: round 5
-    vmovdqu64   zmm17, [r9 + 448]                   ; C, bytes as in memory
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C7: U0·U1
+    vaesenc     zmm23, zmm24, zmm8                  ; AES: round 5
+    vaesenc     zmm17, zmm17, zmm8                  ; AES: round 5
+    vpternlogq  zmm12, zmm19, zmm6, 0x96            ; C7: HI += it
     vaesenc     zmm1, zmm1, zmm8                    ; AES: round 5
-    vpshufb     zmm8, zmm17, zmm0                   ; C
-    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
-    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
-    vmovdqu64   zmm17, [r9 + 512]                   ; C, bytes as in memory
-    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
-    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm20, zmm20, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm23, zmm8, zmm8, 0x10             ; C8: A0·A1
     vaesenc     zmm5, zmm5, zmm9                    ; AES: round 6
-    vaesenc     zmm19, zmm19, zmm9                  ; AES: round 6
-    vpclmulqdq  zmm24, zmm17, zmm17, 0x10           ; C9: A0·A1
-    vaesenc     zmm21, zmm21, zmm9                  ; AES: round 6
-    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
-    vpternlogq  zmm15, zmm23, zmm24, 0x96           ; C9: S += it
-    vaesenc     zmm6, zmm6, zmm9                    ; AES: round 6
-    vpxorq      zmm23, zmm8, [r8 + 448]             ; C8: T = A + C1
+    vmovdqu64   zmm6, [r9 + 448]                    ; C, bytes as in memory
+    vaesenc     zmm3, zmm3, zmm9                    ; AES: round 6
+    vpshufb     zmm6, zmm6, zmm0                    ; C
+    vaesenc     zmm4, zmm4, zmm9                    ; AES: round 6
+    vaesenc     zmm7, zmm7, zmm9                    ; AES: round 6
+    vmovdqu64   zmm8, [r9 + 512]                    ; C, bytes as in memory
+    vaesenc     zmm19, zmm20, zmm9                  ; AES: round 6
+    vaesenc     zmm20, zmm21, zmm9                  ; AES: round 6
+    vpshufb     zmm8, zmm8, zmm0                    ; C
     vaesenc     zmm16, zmm16, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm21, zmm6, zmm6, 0x10             ; C8: A0·A1
+    vaesenc     zmm18, zmm18, zmm9                  ; AES: round 6
+    vaesenc     zmm22, zmm22, zmm9                  ; AES: round 6
+    vpclmulqdq  zmm24, zmm8, zmm8, 0x10             ; C9: A0·A1
+    vaesenc     zmm23, zmm23, zmm9                  ; AES: round 6
+    vaesenc     zmm17, zmm17, zmm9                  ; AES: round 6
+    vpternlogq  zmm15, zmm21, zmm24, 0x96           ; C9: S += it
     vaesenc     zmm1, zmm1, zmm9                    ; AES: round 6
-    vpclmulqdq  zmm9, zmm23, zmm23, 0x10            ; C8: T0·T1
-    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
-    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
-    vpxorq      zmm23, zmm17, [r8 + 512]            ; C9: T = A + C1
-    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm23, zmm23, zmm23, 0x10           ; C9: T0·T1
-    vaesenc     zmm18, zmm18, zmm10                 ; AES: round 7
-    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
-    vpternlogq  zmm29, zmm9, zmm23, 0x96            ; C9: LO += it
+    vpxorq      zmm9, zmm6, [r8 + 448]              ; C8: T = A + C1
     vaesenc     zmm5, zmm5, zmm10                   ; AES: round 7
-    vaesenc     zmm9, zmm19, zmm10                  ; AES: round 7
-    vpxorq      zmm8, zmm8, [r8 + 1344]             ; C8: U = A + C2
-    vaesenc     zmm19, zmm21, zmm10                 ; AES: round 7
-    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C8: U0·U1
-    vaesenc     zmm21, zmm22, zmm10                 ; AES: round 7
-    vaesenc     zmm6, zmm6, zmm10                   ; AES: round 7
-    vpxorq      zmm17, zmm17, [r8 + 1408]           ; C9: U = A + C2
+    vaesenc     zmm3, zmm3, zmm10                   ; AES: round 7
+    vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C8: T0·T1
+    vaesenc     zmm4, zmm4, zmm10                   ; AES: round 7
+    vaesenc     zmm7, zmm7, zmm10                   ; AES: round 7
+    vpxorq      zmm21, zmm8, [r8 + 512]             ; C9: T = A + C1
+    vaesenc     zmm19, zmm19, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C9: T0·T1
+    vaesenc     zmm20, zmm20, zmm10                 ; AES: round 7
     vaesenc     zmm16, zmm16, zmm10                 ; AES: round 7
+    vpternlogq  zmm29, zmm9, zmm21, 0x96            ; C9: LO += it
+    vaesenc     zmm9, zmm18, zmm10                  ; AES: round 7
+    vaesenc     zmm18, zmm22, zmm10                 ; AES: round 7
+    vpxorq      zmm6, zmm6, [r8 + 1344]             ; C8: U = A + C2
+    vaesenc     zmm21, zmm23, zmm10                 ; AES: round 7
+    vaesenc     zmm17, zmm17, zmm10                 ; AES: round 7
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C8: U0·U1
     vaesenc     zmm1, zmm1, zmm10                   ; AES: round 7
-    vpclmulqdq  zmm10, zmm17, zmm17, 0x10           ; C9: U0·U1
+    vpxorq      zmm8, zmm8, [r8 + 1408]             ; C9: U = A + C2
+    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
     vaesenc     zmm3, zmm3, zmm11                   ; AES: round 8
-    vpternlogq  zmm12, zmm8, zmm10, 0x96            ; C9: HI += it
+    vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C9: U0·U1
     vaesenc     zmm4, zmm4, zmm11                   ; AES: round 8
     vaesenc     zmm7, zmm7, zmm11                   ; AES: round 8
-    vmovdqu64   zmm17, [r9 + 576]                   ; C, bytes as in memory
-    vaesenc     zmm8, zmm18, zmm11                  ; AES: round 8
-    vaesenc     zmm10, zmm20, zmm11                 ; AES: round 8
-    vpshufb     zmm17, zmm17, zmm0                  ; C
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 8
-    vmovdqu64   zmm18, [r9 + 640]                   ; C, bytes as in memory
+    vpternlogq  zmm12, zmm6, zmm8, 0x96             ; C9: HI += it
+    vaesenc     zmm6, zmm19, zmm11                  ; AES: round 8
+    vmovdqu64   zmm19, [r9 + 576]                   ; C, bytes as in memory
+    vaesenc     zmm8, zmm20, zmm11                  ; AES: round 8
+    vaesenc     zmm10, zmm16, zmm11                 ; AES: round 8
+    vpshufb     zmm16, zmm19, zmm0                  ; C
     vaesenc     zmm9, zmm9, zmm11                   ; AES: round 8
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 8
-    vpshufb     zmm18, zmm18, zmm0                  ; C
-    vaesenc     zmm20, zmm21, zmm11                 ; AES: round 8
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 8
-    vpclmulqdq  zmm21, zmm17, zmm17, 0x10           ; C10: A0·A1
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 8
-    vpclmulqdq  zmm22, zmm18, zmm18, 0x10           ; C11: A0·A1
+    vaesenc     zmm18, zmm18, zmm11                 ; AES: round 8
+    vmovdqu64   zmm20, [r9 + 640]                   ; C, bytes as in memory
+    vaesenc     zmm19, zmm21, zmm11                 ; AES: round 8
+    vpshufb     zmm20, zmm20, zmm0                  ; C
+    vaesenc     zmm17, zmm17, zmm11                 ; AES: round 8
     vaesenc     zmm1, zmm1, zmm11                   ; AES: round 8
-    vbroadcasti64x2 zmm11, [rdi + 2768]             ; AES: k_9
-    vpternlogq  zmm15, zmm21, zmm22, 0x96           ; C11: S += it
-    vaesenc     zmm3, zmm3, zmm11                   ; AES: round 9
-    vaesenc     zmm4, zmm4, zmm11                   ; AES: round 9
-    vpxorq      zmm21, zmm17, [r8 + 576]            ; C10: T = A + C1
-    vaesenc     zmm7, zmm7, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm21, zmm21, zmm21, 0x10           ; C10: T0·T1
-    vaesenc     zmm8, zmm8, zmm11                   ; AES: round 9
-    vaesenc     zmm10, zmm10, zmm11                 ; AES: round 9
-    vpxorq      zmm22, zmm18, [r8 + 640]            ; C11: T = A + C1
-    vaesenc     zmm5, zmm5, zmm11                   ; AES: round 9
-    vaesenc     zmm9, zmm9, zmm11                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm16, zmm16, 0x10           ; C10: A0·A1
+    vbroadcasti64x2 zmm21, [rdi + 2768]             ; AES: k_9
+    vaesenc     zmm5, zmm5, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm22, zmm20, zmm20, 0x10           ; C11: A0·A1
+    vaesenc     zmm3, zmm3, zmm21                   ; AES: round 9
+    vpternlogq  zmm15, zmm11, zmm22, 0x96           ; C11: S += it
+    vaesenc     zmm4, zmm4, zmm21                   ; AES: round 9
+    vaesenc     zmm7, zmm7, zmm21                   ; AES: round 9
+    vpxorq      zmm11, zmm16, [r8 + 576]            ; C10: T = A + C1
+    vaesenc     zmm6, zmm6, zmm21                   ; AES: round 9
+    vaesenc     zmm8, zmm8, zmm21                   ; AES: round 9
+    vpclmulqdq  zmm11, zmm11, zmm11, 0x10           ; C10: T0·T1
+    vaesenc     zmm10, zmm10, zmm21                 ; AES: round 9
+    vaesenc     zmm9, zmm9, zmm21                   ; AES: round 9
+    vpxorq      zmm22, zmm20, [r8 + 640]            ; C11: T = A + C1
+    vaesenc     zmm18, zmm18, zmm21                 ; AES: round 9
     vpclmulqdq  zmm22, zmm22, zmm22, 0x10           ; C11: T0·T1
-    vaesenc     zmm19, zmm19, zmm11                 ; AES: round 9
-    vpternlogq  zmm29, zmm21, zmm22, 0x96           ; C11: LO += it
-    vaesenc     zmm20, zmm20, zmm11                 ; AES: round 9
-    vaesenc     zmm6, zmm6, zmm11                   ; AES: round 9
-    vpxorq      zmm17, zmm17, [r8 + 1472]           ; C10: U = A + C2
-    vaesenc     zmm16, zmm16, zmm11                 ; AES: round 9
-    vaesenc     zmm1, zmm1, zmm11                   ; AES: round 9
-    vpclmulqdq  zmm11, zmm17, zmm17, 0x10           ; C10: U0·U1
-    vbroadcasti64x2 zmm17, [rdi + 2784]             ; AES: k_10
-    vpxorq      zmm18, zmm18, [r8 + 1536]           ; C11: U = A + C2
-    vpxorq      zmm21, zmm17, [r9]                  ; AES: k_Nr + text
-    vaesenclast zmm3, zmm3, zmm21                   ; AES: last round: the other text
-    vpclmulqdq  zmm18, zmm18, zmm18, 0x10           ; C11: U0·U1
-    vpternlogq  zmm12, zmm11, zmm18, 0x96           ; C11: HI += it
-    vmovdqu64   zmm11, [r9]                         ; C, bytes as in memory
-    vmovdqu64   [rdx], zmm3                         ; AES: written
-    vpxorq      zmm3, zmm17, [r9 + 64]              ; AES: k_Nr + text
+    vaesenc     zmm19, zmm19, zmm21                 ; AES: round 9
+    vaesenc     zmm17, zmm17, zmm21                 ; AES: round 9
+    vpternlogq  zmm29, zmm11, zmm22, 0x96           ; C11: LO += it
+    vaesenc     zmm1, zmm1, zmm21                   ; AES: round 9
+    vbroadcasti64x2 zmm11, [rdi + 2784]             ; AES: k_10
+    vpxorq      zmm16, zmm16, [r8 + 1472]           ; C10: U = A + C2
+    vpxorq      zmm21, zmm11, [r9]                  ; AES: k_Nr + text
+    vpclmulqdq  zmm16, zmm16, zmm16, 0x10           ; C10: U0·U1
+    vaesenclast zmm5, zmm5, zmm21                   ; AES: last round: the other text
+    vpxorq      zmm20, zmm20, [r8 + 1536]           ; C11: U = A + C2
+    vpclmulqdq  zmm20, zmm20, zmm20, 0x10           ; C11: U0·U1
+    vpternlogq  zmm12, zmm16, zmm20, 0x96           ; C11: HI += it
+    vmovdqu64   zmm16, [r9]                         ; C, bytes as in memory
+    vmovdqu64   [rcx], zmm5                         ; AES: written
+    vpxorq      zmm5, zmm11, [r9 + 64]              ; AES: k_Nr + text
+    vaesenclast zmm3, zmm3, zmm5                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 64], zmm3                    ; AES: written
+    vpxorq      zmm3, zmm11, [r9 + 128]             ; AES: k_Nr + text
     vaesenclast zmm3, zmm4, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 64], zmm3                    ; AES: written
-    vpxorq      zmm3, zmm17, [r9 + 128]             ; AES: k_Nr + text
-    vpshufb     zmm4, zmm11, zmm0                   ; C
+    vmovdqu64   [rcx + 128], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm11, [r9 + 192]             ; AES: k_Nr + text
+    vpshufb     zmm4, zmm16, zmm0                   ; C
     vaesenclast zmm3, zmm7, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 128], zmm3                   ; AES: written
     vpxorq      zmm2, zmm4, zmm2                    ; A = X + C
-    vpxorq      zmm3, zmm17, [r9 + 192]             ; AES: k_Nr + text
+    vmovdqu64   [rcx + 192], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm11, [r9 + 256]             ; AES: k_Nr + text
     vpshufb     zmm4, zmm13, zmm0                   ; C
-    vaesenclast zmm3, zmm8, zmm3                    ; AES: last round: the other text
-    vmovdqu64   [rdx + 192], zmm3                   ; AES: written
+    vaesenclast zmm3, zmm6, zmm3                    ; AES: last round: the other text
+    vmovdqu64   [rcx + 256], zmm3                   ; AES: written
     vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C12: A0·A1
-    vpxorq      zmm7, zmm17, [r9 + 256]             ; AES: k_Nr + text
-    vaesenclast zmm7, zmm10, zmm7                   ; AES: last round: the other text
-    vpclmulqdq  zmm8, zmm2, zmm2, 0x10              ; C1: A0·A1
-    vmovdqu64   [rdx + 256], zmm7                   ; AES: written
-    vpternlogq  zmm15, zmm3, zmm8, 0x96             ; C1: S += it
-    vpxorq      zmm3, zmm17, [r9 + 320]             ; AES: k_Nr + text
-    vaesenclast zmm3, zmm5, zmm3                    ; AES: last round: the other text
-    vmovdqu8    zmm5{k2}{z}, [r8 + 704]             ; powers of the blocks that there are
-    vmovdqu64   [rdx + 320], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm17, [r9 + 384]             ; AES: k_Nr + text
-    vpxorq      zmm5, zmm4, zmm5                    ; C12: T = A + C1
-    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm5, zmm11, [r9 + 320]             ; AES: k_Nr + text
+    vaesenclast zmm5, zmm8, zmm5                    ; AES: last round: the other text
+    vpclmulqdq  zmm6, zmm2, zmm2, 0x10              ; C1: A0·A1
+    vmovdqu64   [rcx + 320], zmm5                   ; AES: written
+    vpternlogq  zmm15, zmm3, zmm6, 0x96             ; C1: S += it
+    vpxorq      zmm3, zmm11, [r9 + 384]             ; AES: k_Nr + text
+    vaesenclast zmm3, zmm10, zmm3                   ; AES: last round: the other text
+    vpxorq      zmm5, zmm4, [r8 + 704]              ; C12: T = A + C1
+    vmovdqu64   [rcx + 384], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm11, [r9 + 448]             ; AES: k_Nr + text
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C12: T0·T1
-    vmovdqu64   [rdx + 384], zmm3                   ; AES: written
-    vpxorq      zmm3, zmm17, [r9 + 448]             ; AES: k_Nr + text
-    vpxorq      zmm7, zmm2, [r8]                    ; C1: T = A + C1
+    vaesenclast zmm3, zmm9, zmm3                    ; AES: last round: the other text
+    vpxorq      zmm6, zmm2, [r8]                    ; C1: T = A + C1
+    vmovdqu64   [rcx + 448], zmm3                   ; AES: written
+    vpxorq      zmm3, zmm11, [r9 + 512]             ; AES: k_Nr + text
+    vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C1: T0·T1
+    vaesenclast zmm3, zmm18, zmm3                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 512], zmm3                   ; AES: written
+    vpternlogq  zmm29, zmm5, zmm6, 0x96             ; C1: LO += it
+    vpxorq      zmm3, zmm11, [r9 + 576]             ; AES: k_Nr + text
+    vpxorq      zmm4, zmm4, [r8 + 1600]             ; C12: U = A + C2
     vaesenclast zmm3, zmm19, zmm3                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 448], zmm3                   ; AES: written
-    vpclmulqdq  zmm3, zmm7, zmm7, 0x10              ; C1: T0·T1
-    vpxorq      zmm7, zmm17, [r9 + 512]             ; AES: k_Nr + text
-    vpternlogq  zmm29, zmm5, zmm3, 0x96             ; C1: LO += it
-    vaesenclast zmm3, zmm20, zmm7                   ; AES: last round: the other text
-    vmovdqu64   [rdx + 512], zmm3                   ; AES: written
-    vmovdqu8    zmm3{k2}{z}, [r8 + 1600]            ; powers of the blocks that there are
-    vpxorq      zmm5, zmm17, [r9 + 576]             ; AES: k_Nr + text
-    vaesenclast zmm5, zmm6, zmm5                    ; AES: last round: the other text
-    vpxorq      zmm3, zmm4, zmm3                    ; C12: U = A + C2
-    vmovdqu64   [rdx + 576], zmm5                   ; AES: written
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C12: U0·U1
-    vpxorq      zmm4, zmm17, [r9 + 640]             ; AES: k_Nr + text
-    vaesenclast zmm4, zmm16, zmm4                   ; AES: last round: the other text
+    vmovdqu64   [rcx + 576], zmm3                   ; AES: written
+    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C12: U0·U1
+    vpxorq      zmm4, zmm11, [r9 + 640]             ; AES: k_Nr + text
+    vaesenclast zmm4, zmm17, zmm4                   ; AES: last round: the other text
     vpxorq      zmm2, zmm2, [r8 + 896]              ; C1: U = A + C2
-    vmovdqu64   [rdx + 640], zmm4                   ; AES: written
-    vpxorq      zmm4, zmm17, zmm13                  ; AES: k_Nr + text
+    vmovdqu64   [rcx + 640], zmm4                   ; AES: written
     vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1: U0·U1
+    vpxorq      zmm4, zmm11, zmm13                  ; AES: k_Nr + text
     vaesenclast zmm1, zmm1, zmm4                    ; AES: last round: the other text
     vpternlogq  zmm12, zmm3, zmm2, 0x96             ; C1: HI += it
-    vmovdqu8    [rdx + 704]{k1}, zmm1               ; AES: written
+.rest_written:
+    lea         rcx, [rcx + r11]                    ; the last register
+    cmp         rsi, 0x40
+    jae         .rest_out_longest
+    cmp         rsi, 0x31
+    jb          .rest_out_under_49
+    vextracti64x2 xmm2, zmm1, 0x02
+    vmovdqu64   [rcx], ymm1                         ; written
+    vmovdqu64   [rcx + 32], xmm2                    ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm1, zmm1, 0x03
+    vpxorq      xmm1, xmm1, xmm2                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rsi - 48]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rsi + 128]       ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm1              ; written
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .rest_out_done
+.rest_out_under_49:
+    cmp         rsi, 0x21
+    jb          .rest_out_under_33
+    vmovdqu64   [rcx], ymm1                         ; written
+    vextracti64x2 xmm2, zmm1, 0x01
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm1, zmm1, 0x02
+    vpxorq      xmm1, xmm1, xmm2                    ; what the end differs by
+    vpshufb     xmm1, xmm1, [rdx + rsi - 32]        ; at the end
+    vpshufb     xmm2, xmm2, [rdx + rsi + 144]       ; in front
+    vpxorq      xmm1, xmm2, xmm1                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm1              ; written
+    jmp         .rest_out_done
+.rest_out_under_33:
+    cmp         rsi, 0x11
+    jb          .rest_out_under_17
+    vmovdqu64   [rcx], xmm1                         ; written
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vextracti64x2 xmm2, zmm1, 0x01
+    vpxorq      xmm2, xmm2, xmm1                    ; what the end differs by
+    vpshufb     xmm2, xmm2, [rdx + rsi - 16]        ; at the end
+    vpshufb     xmm1, xmm1, [rdx + rsi + 160]       ; in front
+    vpxorq      xmm1, xmm1, xmm2                    ; the last 16 bytes
+    vmovdqu64   [rcx + rsi - 16], xmm1              ; written
+    jmp         .rest_out_done
+.rest_out_under_17:
+    cmp         rsi, 0x10
+    jb          .rest_out_under_16
+    vmovdqu64   [rcx], xmm1                         ; written
+    jmp         .rest_out_done
+.rest_out_under_16:
+    cmp         rsi, 0x08
+    jb          .rest_out_under_8
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrq     [rcx], xmm1, 0x00                   ; the first bytes
+    vpshufb     xmm1, xmm1, [rdx + rsi + 8]         ; the last bytes
+    vpextrq     [rcx + rsi - 8], xmm1, 0x00         ; the last bytes
+    jmp         .rest_out_done
+.rest_out_under_8:
+    cmp         rsi, 0x04
+    jb          .rest_out_under_4
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vmovd       [rcx], xmm1                         ; the first bytes
+    vpshufb     xmm1, xmm1, [rdx + rsi + 12]        ; the last bytes
+    vmovd       [rcx + rsi - 4], xmm1               ; the last bytes
+    jmp         .rest_out_done
+.rest_out_under_4:
+    lea         rdx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrb     byte [rcx], xmm1, 0x00              ; the first bytes
+    mov         rdi, rsi
+    shr         rdi, 0x01
+    vpshufb     xmm2, xmm1, [rdx + rdi + 16]
+    vpextrb     byte [rcx + rdi], xmm2, 0x00        ; byte n >> 1
+    vpshufb     xmm1, xmm1, [rdx + rsi + 15]        ; the last bytes
+    vpextrb     byte [rcx + rsi - 1], xmm1, 0x00    ; the last bytes
+    jmp         .rest_out_done
+.rest_out_longest:
+    vmovdqu64   [rcx], zmm1                         ; written
+.rest_out_done:
 .rest_reduce:
     vpxorq      zmm1, zmm29, zmm15                  ; reduce: LO += S
     vpclmulqdq  zmm2, zmm1, [rel gcm128_avx512_winograd_clmul1_x48_fold_q], 0x10  ; reduce: LO0·Q'
@@ -14671,12 +15776,29 @@ gcm128_avx512_winograd_clmul1_x48_open:
     vpxorq      xmm0, xmm0, xmm1                    ; the tag
 .tagged:
 .wanted:
-    mov         rcx, -1
-    bzhi        rcx, rcx, r10
-    kmovq       k1, rcx                             ; one bit a byte that is left
-    vmovdqu8    xmm1{k1}{z}, [rax]                  ; the given tag
+    lea         rcx, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rcx, r10
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r10, 0x10
+    jae         .given_longest
+    cmp         r10, 0x08
+    jb          .given_under_8
+    vmovq       xmm1, [rax]                         ; the first bytes
+    vmovq       xmm2, [rax + r10 - 8]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .given_done
+.given_under_8:
+    vmovd       xmm1, [rax]                         ; the first bytes
+    vmovd       xmm2, [rax + r10 - 4]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rcx + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .given_done
+.given_longest:
+    vmovdqu64   xmm1, [rax]                         ; whole blocks
+.given_done:
     vpxorq      xmm0, xmm0, xmm1
-    vmovdqu8    xmm0{k1}{z}, xmm0                   ; differences
+    vpandq      xmm0, xmm0, [rcx + 112]             ; differences
     vpshufd     xmm1, xmm0, 0x4e
     vporq       xmm0, xmm0, xmm1                    ; all differences
     vmovq       rax, xmm0
@@ -14693,10 +15815,38 @@ gcm128_avx512_winograd_clmul1_x48_open:
     jae         .clear_blocks
 .clear_after_blocks:
 .clear_last:
-    mov         rax, -1
-    bzhi        rax, rax, r13
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    [r12]{k1}, xmm0                     ; zeros
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    sub         rax, r13
+    cmp         r13, 0x08
+    jae         .clear_few_longest
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         r13, 0x04
+    jb          .clear_few_under_4
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vmovd       [r12], xmm0                         ; the first bytes
+    vpshufb     xmm0, xmm0, [rax + r13 + 12]        ; the last bytes
+    vmovd       [r12 + r13 - 4], xmm0               ; the last bytes
+    jmp         .clear_few_done
+.clear_few_under_4:
+    cmp         r13, 0x01
+    jb          .clear_few_under_1
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrb     byte [r12], xmm0, 0x00              ; the first bytes
+    mov         rcx, r13
+    shr         rcx, 0x01
+    vpshufb     xmm1, xmm0, [rax + rcx + 16]
+    vpextrb     byte [r12 + rcx], xmm1, 0x00        ; byte n >> 1
+    vpshufb     xmm0, xmm0, [rax + r13 + 15]        ; the last bytes
+    vpextrb     byte [r12 + r13 - 1], xmm0, 0x00    ; the last bytes
+    jmp         .clear_few_done
+.clear_few_under_1:
+    jmp         .clear_few_done
+.clear_few_longest:
+    lea         rax, [rel gcm128_avx512_winograd_clmul1_x48_bytes]
+    vpextrq     [r12], xmm0, 0x00                   ; the first bytes
+    vpshufb     xmm0, xmm0, [rax + r13 + 8]         ; the last bytes
+    vpextrq     [r12 + r13 - 8], xmm0, 0x00         ; the last bytes
+.clear_few_done:
     mov         eax, 0x01
     vzeroupper                                      ; upper halves are the caller's
     add         rsp, 0xc8                           ; frame

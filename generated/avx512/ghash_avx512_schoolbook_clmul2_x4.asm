@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-6; see each function
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      26 instructions: clmul 6, load 1, other 4, shuffle 7, xor 8
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512_schoolbook_clmul2_x4_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+ghash_avx512_schoolbook_clmul2_x4_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512_schoolbook_clmul2_x4_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -149,25 +152,63 @@ ghash_avx512_schoolbook_clmul2_x4_mul:
 
 ; void ghash_avx512_schoolbook_clmul2_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-6, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-6, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-6
 global ghash_avx512_schoolbook_clmul2_x4_update:function (ghash_avx512_schoolbook_clmul2_x4_update.end - ghash_avx512_schoolbook_clmul2_x4_update)
 align 32
 ghash_avx512_schoolbook_clmul2_x4_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; X
+    vpshufb     xmm2, xmm0, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_schoolbook_clmul2_x4_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpclmulqdq  xmm3, xmm0, [rdi + 48], 0x11        ; A1·B1
     vpclmulqdq  xmm1, xmm0, [rdi + 48], 0x00        ; A0·B0
     vpclmulqdq  xmm2, xmm0, [rdi + 48], 0x01        ; A1·B0
@@ -187,35 +228,36 @@ ghash_avx512_schoolbook_clmul2_x4_update:
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jb          .tail
 .groups:
     vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; byte_swap
-    vmovdqu64   zmm2, [rel ghash_avx512_schoolbook_clmul2_x4_fold_q]  ; fold_q
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm1, [rel ghash_avx512_schoolbook_clmul2_x4_fold_q]  ; fold_q
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu64   zmm3, [rdx]                         ; C1·H^1: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C1·H^1: C
-    vpxorq      zmm1, zmm3, zmm1                    ; C1·H^1: A = X + C
-    vpclmulqdq  zmm5, zmm1, [rdi], 0x11             ; C1·H^1: A1·B1
-    vpclmulqdq  zmm3, zmm1, [rdi], 0x00             ; C1·H^1: A0·B0
-    vpclmulqdq  zmm4, zmm1, [rdi], 0x01             ; C1·H^1: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x10             ; C1·H^1: A0·B1
-    vpxorq      zmm1, zmm4, zmm1                    ; C1·H^1: MI += it
-    vpsrldq     zmm4, zmm1, 0x08                    ; reduce: MI1
-    vpslldq     zmm1, zmm1, 0x08                    ; reduce: MI0·x^64
-    vpxorq      zmm1, zmm3, zmm1                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm1, zmm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      zmm1, zmm3, zmm1                    ; reduce: fold LO
-    vpclmulqdq  zmm3, zmm1, zmm2, 0x10              ; reduce: Y0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  zmm5, zmm4, zmm1, 0x96              ; reduce: + HI
-    vpxorq      zmm1, zmm3, zmm5                    ; reduce: RES = fold(Y) + HI
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxorq      zmm2, zmm3, zmm2                    ; C1·H^1: A = X + C
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x11             ; C1·H^1: A1·B1
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x00             ; C1·H^1: A0·B0
+    vpclmulqdq  zmm4, zmm2, [rdi], 0x01             ; C1·H^1: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C1·H^1: A0·B1
+    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^1: MI += it
+    vpsrldq     zmm4, zmm2, 0x08                    ; reduce: MI1
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: MI0·x^64
+    vpxorq      zmm2, zmm3, zmm2                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm2, zmm3, zmm2                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm5, zmm4, zmm2, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm3, zmm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
     add         rdx, 0x40                           ; next group
     sub         rcx, 0x40
     cmp         rcx, 0x40
@@ -231,12 +273,74 @@ ghash_avx512_schoolbook_clmul2_x4_update:
     vpxorq      xmm0, xmm0, xmm0
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm2{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     zmm2, zmm2, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^i: A = X + C; X counts once
+    lea         rax, [rel ghash_avx512_schoolbook_clmul2_x4_bytes]
+    sub         rax, rcx
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x31
+    jae         .last_longest
+    cmp         rcx, 0x21
+    jb          .last_under_33
+    vmovdqu64   ymm1, [rdx]                         ; whole blocks
+    vmovdqu64   xmm3, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm1, zmm1, xmm3, 0x02             ; with them
+    jmp         .last_done
+.last_under_33:
+    cmp         rcx, 0x11
+    jb          .last_under_17
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    vmovdqu64   xmm3, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm3, 0x01             ; with them
+    jmp         .last_done
+.last_under_17:
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm3, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm3, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm3, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm1, xmm1, xmm3
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm1, xmm1, xmm3
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   ymm1, [rdx]                         ; whole blocks
+    vinserti64x2 zmm1, zmm1, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm3, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm1, zmm1, xmm3, 0x03             ; with them
+.last_done:
+    vpshufb     zmm1, zmm1, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; C
+    vpxorq      zmm1, zmm1, zmm2                    ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm2, zmm1, [rdi], 0x11             ; C·H^i: A1·B1
     vpclmulqdq  zmm3, zmm1, [rdi], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  zmm4, zmm1, [rdi], 0x01             ; C·H^i: A1·B0
@@ -258,9 +362,9 @@ ghash_avx512_schoolbook_clmul2_x4_update:
     vextracti64x4 ymm1, zmm0, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm0, ymm1                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm1, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; X, bytes as in memory
+    vpshufb     xmm0, xmm2, [rel ghash_avx512_schoolbook_clmul2_x4_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's

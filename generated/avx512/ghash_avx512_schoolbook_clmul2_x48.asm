@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-16; see each function
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      113 instructions: clmul 50, load 12, other 4, shuffle 18, xor 29
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512_schoolbook_clmul2_x48_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+ghash_avx512_schoolbook_clmul2_x48_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512_schoolbook_clmul2_x48_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -272,25 +275,63 @@ ghash_avx512_schoolbook_clmul2_x48_mul:
 
 ; void ghash_avx512_schoolbook_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-16, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-16, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-16
 global ghash_avx512_schoolbook_clmul2_x48_update:function (ghash_avx512_schoolbook_clmul2_x48_update.end - ghash_avx512_schoolbook_clmul2_x48_update)
 align 32
 ghash_avx512_schoolbook_clmul2_x48_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx512_schoolbook_clmul2_x48_byte_swap]  ; X
+    vpshufb     xmm2, xmm0, [rel ghash_avx512_schoolbook_clmul2_x48_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_schoolbook_clmul2_x48_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vpshufb     xmm0, xmm0, [rel ghash_avx512_schoolbook_clmul2_x48_byte_swap]  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x11       ; A1·B1
     vpclmulqdq  xmm1, xmm0, [rdi + 752], 0x00       ; A0·B0
     vpclmulqdq  xmm2, xmm0, [rdi + 752], 0x01       ; A1·B0
@@ -311,12 +352,10 @@ ghash_avx512_schoolbook_clmul2_x48_update:
     ret
 .more:
     vmovdqu64   zmm0, [rel ghash_avx512_schoolbook_clmul2_x48_byte_swap]  ; byte_swap
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   zmm2, [rel ghash_avx512_schoolbook_clmul2_x48_fold_q]  ; fold_q
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   zmm1, [rel ghash_avx512_schoolbook_clmul2_x48_fold_q]  ; fold_q
 .group:
     vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C3·H^10: C
@@ -403,58 +442,61 @@ ghash_avx512_schoolbook_clmul2_x48_update:
     vpternlogq  zmm14, zmm5, zmm13, 0x96            ; C2·H^11: MI += it
     vmovdqu64   zmm5, [rdx]                         ; C1·H^12: C, bytes as in memory
     vpshufb     zmm5, zmm5, zmm0                    ; C1·H^12: C
-    vpxorq      zmm1, zmm5, zmm1                    ; C1·H^12: A = X + C
-    vpclmulqdq  zmm5, zmm1, [rdi], 0x11             ; C1·H^12: A1·B1
-    vpclmulqdq  zmm9, zmm1, [rdi], 0x00             ; C1·H^12: A0·B0
-    vpclmulqdq  zmm12, zmm1, [rdi], 0x01            ; C1·H^12: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x10             ; C1·H^12: A0·B1
+    vpxorq      zmm2, zmm5, zmm2                    ; C1·H^12: A = X + C
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x11             ; C1·H^12: A1·B1
+    vpclmulqdq  zmm9, zmm2, [rdi], 0x00             ; C1·H^12: A0·B0
+    vpclmulqdq  zmm12, zmm2, [rdi], 0x01            ; C1·H^12: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C1·H^12: A0·B1
     vpternlogq  zmm15, zmm10, zmm6, 0x96            ; C1·H^12: HI += it
     vpternlogq  zmm16, zmm11, zmm7, 0x96            ; C1·H^12: LO += it
     vpternlogq  zmm14, zmm3, zmm8, 0x96             ; C1·H^12: MI += it
     vpternlogq  zmm14, zmm4, zmm12, 0x96            ; C1·H^12: MI += it
-    vpxorq      zmm1, zmm14, zmm1                   ; C1·H^12: MI += it
-    vpsrldq     zmm3, zmm1, 0x08                    ; reduce: MI1
+    vpxorq      zmm2, zmm14, zmm2                   ; C1·H^12: MI += it
+    vpsrldq     zmm3, zmm2, 0x08                    ; reduce: MI1
     vpternlogq  zmm15, zmm5, zmm3, 0x96             ; reduce: HI += MI1
-    vpslldq     zmm1, zmm1, 0x08                    ; reduce: MI0·x^64
-    vpternlogq  zmm16, zmm9, zmm1, 0x96             ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm1, zmm16, zmm2, 0x10             ; reduce: LO0·Q'
+    vpslldq     zmm2, zmm2, 0x08                    ; reduce: MI0·x^64
+    vpternlogq  zmm16, zmm9, zmm2, 0x96             ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm2, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
     vpshufd     zmm3, zmm16, 0x4e                   ; reduce: (LO1, LO0)
-    vpxorq      zmm1, zmm1, zmm3                    ; reduce: fold LO
-    vpclmulqdq  zmm3, zmm1, zmm2, 0x10              ; reduce: Y0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  zmm1, zmm15, zmm3, 0x96             ; reduce: RES = fold(Y) + HI
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxorq      zmm2, zmm2, zmm3                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm2, zmm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm2, zmm15, zmm3, 0x96             ; reduce: RES = fold(Y) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768
     jae         .group
 .after_group:
 .tail:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 768]
     sub         rdi, rax                            ; H^m
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jae         .first
-    vpxorq      xmm2, xmm2, xmm2
+    vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm8, xmm8, xmm8
     jmp         .rest
 .first:
-    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
-    vpclmulqdq  zmm8, zmm1, [rdi], 0x11             ; C·H^m: A1·B1
-    vpclmulqdq  zmm2, zmm1, [rdi], 0x00             ; C·H^m: A0·B0
-    vpclmulqdq  zmm3, zmm1, [rdi], 0x01             ; C·H^m: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x10             ; C·H^m: A0·B1
-    vpxorq      zmm7, zmm3, zmm1                    ; C·H^m: MI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vmovdqu64   zmm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm1, zmm1, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm1, zmm2                    ; C·H^m: A = X + C
+    vpclmulqdq  zmm8, zmm2, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  zmm1, zmm2, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x01             ; C·H^m: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C·H^m: A0·B1
+    vpxorq      zmm7, zmm3, zmm2                    ; C·H^m: MI += it
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -468,7 +510,7 @@ ghash_avx512_schoolbook_clmul2_x48_update:
     vpclmulqdq  zmm6, zmm3, [rdi], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm3, zmm3, [rdi], 0x10             ; C·H^i: A0·B1
     vpxorq      zmm8, zmm8, zmm4                    ; C·H^i: HI += it
-    vpxorq      zmm2, zmm2, zmm5                    ; C·H^i: LO += it
+    vpxorq      zmm1, zmm1, zmm5                    ; C·H^i: LO += it
     vpternlogq  zmm7, zmm6, zmm3, 0x96              ; C·H^i: MI += it
     add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
@@ -476,40 +518,105 @@ ghash_avx512_schoolbook_clmul2_x48_update:
     cmp         rcx, 0x40
     jae         .block
 .after_block:
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm3{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_schoolbook_clmul2_x48_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x31
+    jae         .last_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x21
+    jb          .last_under_33
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x02             ; with them
+    jmp         .last_done
+.last_under_33:
+    cmp         rcx, 0x11
+    jb          .last_under_17
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+    jmp         .last_done
+.last_under_17:
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm3, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm4, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm4, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   ymm3, [rdx]                         ; whole blocks
+    vinserti64x2 zmm3, zmm3, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm3, zmm3, xmm4, 0x03             ; with them
+.last_done:
     vpshufb     zmm3, zmm3, zmm0                    ; C
-    vpxorq      zmm1, zmm3, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpclmulqdq  zmm3, zmm1, [rdi], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  zmm4, zmm1, [rdi], 0x00             ; C·H^i: A0·B0
-    vpclmulqdq  zmm5, zmm1, [rdi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x10             ; C·H^i: A0·B1
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpclmulqdq  zmm3, zmm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  zmm4, zmm2, [rdi], 0x00             ; C·H^i: A0·B0
+    vpclmulqdq  zmm5, zmm2, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x10             ; C·H^i: A0·B1
     vpxorq      zmm8, zmm8, zmm3                    ; C·H^i: HI += it
-    vpxorq      zmm2, zmm2, zmm4                    ; C·H^i: LO += it
-    vpternlogq  zmm7, zmm5, zmm1, 0x96              ; C·H^i: MI += it
+    vpxorq      zmm1, zmm1, zmm4                    ; C·H^i: LO += it
+    vpternlogq  zmm7, zmm5, zmm2, 0x96              ; C·H^i: MI += it
 .reduce:
-    vpsrldq     zmm1, zmm7, 0x08                    ; reduce: MI1
+    vpsrldq     zmm2, zmm7, 0x08                    ; reduce: MI1
     vpslldq     zmm3, zmm7, 0x08                    ; reduce: MI0·x^64
-    vpxorq      zmm2, zmm2, zmm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_schoolbook_clmul2_x48_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      zmm2, zmm3, zmm2                    ; reduce: fold LO
-    vpclmulqdq  zmm3, zmm2, [rel ghash_avx512_schoolbook_clmul2_x48_fold_q], 0x10  ; reduce: Y0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  zmm8, zmm1, zmm2, 0x96              ; reduce: + HI
+    vpxorq      zmm1, zmm1, zmm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x48_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      zmm1, zmm3, zmm1                    ; reduce: fold LO
+    vpclmulqdq  zmm3, zmm1, [rel ghash_avx512_schoolbook_clmul2_x48_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  zmm8, zmm2, zmm1, 0x96              ; reduce: + HI
     vpxorq      zmm1, zmm3, zmm8                    ; reduce: RES = fold(Y) + HI
     vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-17; see each function
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      46 instructions: clmul 13, load 4, other 4, shuffle 7, xor 18
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512_winograd_clmul1_x16_ahead_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+ghash_avx512_winograd_clmul1_x16_ahead_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512_winograd_clmul1_x16_ahead_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -298,25 +301,63 @@ ghash_avx512_winograd_clmul1_x16_ahead_mul:
 
 ; void ghash_avx512_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-17, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-17, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-17
 global ghash_avx512_winograd_clmul1_x16_ahead_update:function (ghash_avx512_winograd_clmul1_x16_ahead_update.end - ghash_avx512_winograd_clmul1_x16_ahead_update)
 align 32
 ghash_avx512_winograd_clmul1_x16_ahead_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x16_ahead_byte_swap]  ; X
+    vpshufb     xmm2, xmm0, [rel ghash_avx512_winograd_clmul1_x16_ahead_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_winograd_clmul1_x16_ahead_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x16_ahead_byte_swap]  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
     vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
@@ -335,7 +376,7 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   zmm2, [rel ghash_avx512_winograd_clmul1_x16_ahead_fold_q]  ; fold_q
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x16_ahead_fold_q]  ; fold_q
     vmovdqu64   zmm3, [rdx + 128]                   ; ahead: C3: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; ahead: C3: C
     vpxorq      zmm4, zmm3, [rdi + 128]             ; ahead: C3: T = A + C1
@@ -350,9 +391,10 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
     vpxorq      zmm11, zmm9, [rdi + 384]            ; ahead: C2: U = A + C2
     vmovdqu64   zmm12, [rdx]                        ; ahead: C1: C, bytes as in memory
     vpshufb     zmm12, zmm12, zmm0                  ; ahead: C1: C
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 512
     jb          .last_group
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vpclmulqdq  zmm15, zmm3, zmm3, 0x10             ; C3·H^2: A0·A1
     vpclmulqdq  zmm16, zmm4, zmm4, 0x10             ; C3·H^2: T0·T1
@@ -363,16 +405,16 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
     vpclmulqdq  zmm6, zmm9, zmm9, 0x10              ; C2·H^3: A0·A1
     vpclmulqdq  zmm7, zmm10, zmm10, 0x10            ; C2·H^3: T0·T1
     vpclmulqdq  zmm8, zmm11, zmm11, 0x10            ; C2·H^3: U0·U1
-    vpxorq      zmm1, zmm12, zmm1                   ; C1·H^4: A = X + C
-    vpxorq      zmm9, zmm1, [rdi]                   ; C1·H^4: T = A + C1
-    vpxorq      zmm10, zmm1, [rdi + 320]            ; C1·H^4: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^4: A0·A1
+    vpxorq      zmm2, zmm12, zmm2                   ; C1·H^4: A = X + C
+    vpxorq      zmm9, zmm2, [rdi]                   ; C1·H^4: T = A + C1
+    vpxorq      zmm10, zmm2, [rdi + 320]            ; C1·H^4: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^4: A0·A1
     vpclmulqdq  zmm13, zmm9, zmm9, 0x10             ; C1·H^4: T0·T1
     vpclmulqdq  zmm14, zmm10, zmm10, 0x10           ; C1·H^4: U0·U1
     vpternlogq  zmm15, zmm3, zmm6, 0x96             ; C1·H^4: S += it
     vpternlogq  zmm16, zmm4, zmm7, 0x96             ; C1·H^4: LO += it
     vpternlogq  zmm17, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
-    vpxorq      zmm1, zmm15, zmm1                   ; C1·H^4: S += it
+    vpxorq      zmm2, zmm15, zmm2                   ; C1·H^4: S += it
     vmovdqu64   zmm3, [rdx + 384]                   ; ahead: C3: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; ahead: C3: C
     vpxorq      zmm4, zmm3, [rdi + 128]             ; ahead: C3: T = A + C1
@@ -387,15 +429,15 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
     vpxorq      zmm11, zmm9, [rdi + 384]            ; ahead: C2: U = A + C2
     vmovdqu64   zmm12, [rdx + 256]                  ; ahead: C1: C, bytes as in memory
     vpshufb     zmm12, zmm12, zmm0                  ; ahead: C1: C
-    vpternlogq  zmm16, zmm13, zmm1, 0x96            ; reduce: LO += S
-    vpternlogq  zmm17, zmm14, zmm1, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm1, zmm16, zmm2, 0x10             ; reduce: LO0·Q'
+    vpternlogq  zmm16, zmm13, zmm2, 0x96            ; reduce: LO += S
+    vpternlogq  zmm17, zmm14, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm2, zmm16, zmm1, 0x10             ; reduce: LO0·Q'
     vpshufd     zmm13, zmm16, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  zmm13, zmm17, zmm1, 0x96            ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm13, 0x01                 ; reduce: upper lanes
-    vpxorq      ymm1, ymm13, ymm1                   ; reduce: add up the lanes
-    vextracti64x2 xmm13, ymm1, 0x01                 ; reduce: upper lanes
-    vpternlogq  xmm1, xmm13, [rdi + 640], 0x96      ; reduce: minus the key terms
+    vpternlogq  zmm13, zmm17, zmm2, 0x96            ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm2, zmm13, 0x01                 ; reduce: upper lanes
+    vpxorq      ymm2, ymm13, ymm2                   ; reduce: add up the lanes
+    vextracti64x2 xmm13, ymm2, 0x01                 ; reduce: upper lanes
+    vpternlogq  xmm2, xmm13, [rdi + 640], 0x96      ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 512
@@ -411,25 +453,25 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
     vpclmulqdq  zmm6, zmm9, zmm9, 0x10              ; C2·H^3: A0·A1
     vpclmulqdq  zmm7, zmm10, zmm10, 0x10            ; C2·H^3: T0·T1
     vpclmulqdq  zmm8, zmm11, zmm11, 0x10            ; C2·H^3: U0·U1
-    vpxorq      zmm1, zmm12, zmm1                   ; C1·H^4: A = X + C
-    vpxorq      zmm9, zmm1, [rdi]                   ; C1·H^4: T = A + C1
-    vpxorq      zmm10, zmm1, [rdi + 320]            ; C1·H^4: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^4: A0·A1
+    vpxorq      zmm2, zmm12, zmm2                   ; C1·H^4: A = X + C
+    vpxorq      zmm9, zmm2, [rdi]                   ; C1·H^4: T = A + C1
+    vpxorq      zmm10, zmm2, [rdi + 320]            ; C1·H^4: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^4: A0·A1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^4: T0·T1
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C1·H^4: U0·U1
     vpternlogq  zmm13, zmm3, zmm6, 0x96             ; C1·H^4: S += it
     vpternlogq  zmm14, zmm4, zmm7, 0x96             ; C1·H^4: LO += it
     vpternlogq  zmm15, zmm5, zmm8, 0x96             ; C1·H^4: HI += it
-    vpxorq      zmm1, zmm13, zmm1                   ; C1·H^4: S += it
-    vpternlogq  zmm14, zmm9, zmm1, 0x96             ; reduce: LO += S
-    vpternlogq  zmm15, zmm10, zmm1, 0x96            ; reduce: HI += S
-    vpclmulqdq  zmm1, zmm14, zmm2, 0x10             ; reduce: LO0·Q'
+    vpxorq      zmm2, zmm13, zmm2                   ; C1·H^4: S += it
+    vpternlogq  zmm14, zmm9, zmm2, 0x96             ; reduce: LO += S
+    vpternlogq  zmm15, zmm10, zmm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  zmm1, zmm14, zmm1, 0x10             ; reduce: LO0·Q'
     vpshufd     zmm2, zmm14, 0x4e                   ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm15, zmm1, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm2, [rdi + 640], 0x96       ; reduce: minus the key terms
+    vpxorq      ymm2, ymm2, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, [rdi + 640], 0x96       ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
 .tail:
@@ -440,7 +482,7 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
     and         rax, -16
     lea         rdi, [rdi + 256]
     sub         rdi, rax                            ; H^m
-    vmovdqu64   xmm2, [rdi + 640]                   ; R_m: the key terms of H^m … H^1
+    vmovdqu64   xmm1, [rdi + 640]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
     vpxorq      xmm3, xmm3, xmm3
@@ -451,13 +493,13 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
 .first:
     vmovdqu64   zmm3, [rdx]                         ; C·H^m: C, bytes as in memory
     vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
-    vpxorq      zmm1, zmm3, zmm1                    ; C·H^m: A = X + C
-    vpxorq      zmm4, zmm1, [rdi]                   ; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm1, [rdi + 320]             ; C·H^m: U = A + C2
-    vpclmulqdq  zmm3, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
+    vpxorq      zmm2, zmm3, zmm2                    ; C·H^m: A = X + C
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 320]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -484,32 +526,94 @@ ghash_avx512_winograd_clmul1_x16_ahead_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm5{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_winograd_clmul1_x16_ahead_bytes]
+    sub         rax, rcx
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x31
+    jae         .last_longest
+    cmp         rcx, 0x21
+    jb          .last_under_33
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
+    jmp         .last_done
+.last_under_33:
+    cmp         rcx, 0x11
+    jb          .last_under_17
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
+    jmp         .last_done
+.last_under_17:
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm5, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm6, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm6, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vinserti64x2 zmm5, zmm5, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x03             ; with them
+.last_done:
     vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpxorq      zmm1, zmm5, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm1, [rdi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm1, [rdi + 320]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpxorq      zmm2, zmm5, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm2, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm3, zmm3, zmm2                    ; C·H^i: S += it
     vpxorq      zmm4, zmm4, zmm5                    ; C·H^i: LO += it
     vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm1, zmm4, zmm3                    ; reduce: LO += S
-    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x16_ahead_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm3, zmm1, 0x96              ; reduce: + HI
-    vpxorq      zmm1, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; reduce: minus the key terms
+    vpxorq      zmm2, zmm4, zmm3                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm2, [rel ghash_avx512_winograd_clmul1_x16_ahead_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm3, zmm2, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's

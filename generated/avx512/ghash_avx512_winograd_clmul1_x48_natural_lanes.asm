@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in xmm0-14; see each function
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      111 instructions: clmul 37, load 12, other 16, shuffle 1, xor 45
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal:
     db 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80
+align 16
+ghash_avx512_winograd_clmul1_x48_natural_lanes_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q:
     db 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -519,7 +522,7 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_mul:
 
 ; void ghash_avx512_winograd_clmul1_x48_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-14
 global ghash_avx512_winograd_clmul1_x48_natural_lanes_update:function (ghash_avx512_winograd_clmul1_x48_natural_lanes_update.end - ghash_avx512_winograd_clmul1_x48_natural_lanes_update)
 align 32
@@ -532,10 +535,48 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal], 0x00  ; C
     vpxorq      xmm0, xmm0, xmm14                   ; A = X + C
     vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
@@ -553,13 +594,10 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     ret
 .more:
     vmovdqu64   zmm0, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bit_reversal]  ; bit_reversal
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 768
     jb          .tail
 .groups:
     vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_fold_q]  ; fold_q
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 1536
     jb          .last_group
 .group:
@@ -840,10 +878,72 @@ ghash_avx512_winograd_clmul1_x48_natural_lanes_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_winograd_clmul1_x48_natural_lanes_bytes]
+    sub         rax, rcx
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x31
+    jae         .last_longest
+    cmp         rcx, 0x21
+    jb          .last_under_33
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
+    jmp         .last_done
+.last_under_33:
+    cmp         rcx, 0x11
+    jb          .last_under_17
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
+    jmp         .last_done
+.last_under_17:
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm4, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm5, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm5, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
+.last_done:
     vgf2p8affineqb zmm4, zmm4, zmm0, 0x00           ; C
     vpxorq      zmm4, zmm4, zmm14                   ; C·H^i: A = X + C; X counts once
     vpxorq      zmm5, zmm4, [rdi]                   ; C·H^i: T = A + C1

@@ -10,7 +10,7 @@
 ; order      reflected
 ; schedule   zen4: init list order; mul as written is no worse; update list order
 ; wipe       no: secrets may remain in xmm0-27; see each function
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      114 instructions: clmul 37, load 12, other 4, shuffle 15, xor 46
 ;
@@ -38,6 +38,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512_winograd_clmul1_x48_zen4_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+ghash_avx512_winograd_clmul1_x48_zen4_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512_winograd_clmul1_x48_zen4_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -447,25 +450,63 @@ ghash_avx512_winograd_clmul1_x48_zen4_mul:
 
 ; void ghash_avx512_winograd_clmul1_x48_zen4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-27, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-27, rax rcx rdx rdi r8 r9
 ;   secrets may remain in xmm0-27
 global ghash_avx512_winograd_clmul1_x48_zen4_update:function (ghash_avx512_winograd_clmul1_x48_zen4_update.end - ghash_avx512_winograd_clmul1_x48_zen4_update)
 align 32
 ghash_avx512_winograd_clmul1_x48_zen4_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; X
+    vpshufb     xmm3, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_winograd_clmul1_x48_zen4_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm0, rcx
+    vmovq       xmm1, r9
+    mov         r9d, 0x00                           ; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
+    vmovq       xmm2, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm0, xmm0, 0x02
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    vporq       xmm0, xmm1, xmm0
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vpshufb     xmm0, xmm0, [rel ghash_avx512_winograd_clmul1_x48_zen4_byte_swap]  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm3                    ; A = X + C
     vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
     vpxorq      xmm2, xmm0, [rdi + 1584]            ; U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
@@ -484,24 +525,25 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   zmm2, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q]  ; fold_q
+    vmovdqu64   zmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q]  ; fold_q
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   zmm3, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
+    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^10: C, bytes as in memory
     vmovdqu64   zmm4, [rdx + 192]                   ; C4·H^9: C, bytes as in memory
     vmovdqu64   zmm5, [rdx + 256]                   ; C5·H^8: C, bytes as in memory
     vmovdqu64   zmm6, [rdx + 320]                   ; C6·H^7: C, bytes as in memory
     vmovdqu64   zmm7, [rdx + 384]                   ; C7·H^6: C, bytes as in memory
     vmovdqu64   zmm8, [rdx + 448]                   ; C8·H^5: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C3·H^10: C
+    vpshufb     zmm2, zmm2, zmm0                    ; C3·H^10: C
     vmovdqu64   zmm9, [rdx + 512]                   ; C9·H^4: C, bytes as in memory
     vpshufb     zmm4, zmm4, zmm0                    ; C4·H^9: C
     vpshufb     zmm5, zmm5, zmm0                    ; C5·H^8: C
     vpshufb     zmm6, zmm6, zmm0                    ; C6·H^7: C
-    vpxorq      zmm10, zmm3, [rdi + 128]            ; C3·H^10: T = A + C1
+    vpxorq      zmm10, zmm2, [rdi + 128]            ; C3·H^10: T = A + C1
     vpxorq      zmm11, zmm4, [rdi + 192]            ; C4·H^9: T = A + C1
     vpshufb     zmm7, zmm7, zmm0                    ; C7·H^6: C
     vmovdqu64   zmm12, [rdx + 576]                  ; C10·H^3: C, bytes as in memory
-    vpclmulqdq  zmm26, zmm3, zmm3, 0x10             ; C3·H^10: A0·A1
+    vpclmulqdq  zmm26, zmm2, zmm2, 0x10             ; C3·H^10: A0·A1
     vpxorq      zmm13, zmm5, [rdi + 256]            ; C5·H^8: T = A + C1
     vpshufb     zmm8, zmm8, zmm0                    ; C8·H^5: C
     vpxorq      zmm14, zmm6, [rdi + 320]            ; C6·H^7: T = A + C1
@@ -509,7 +551,7 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     vpxorq      zmm16, zmm7, [rdi + 384]            ; C7·H^6: T = A + C1
     vpxorq      zmm17, zmm8, [rdi + 448]            ; C8·H^5: T = A + C1
     vpclmulqdq  zmm18, zmm5, zmm5, 0x10             ; C5·H^8: A0·A1
-    vpxorq      zmm3, zmm3, [rdi + 960]             ; C3·H^10: U = A + C2
+    vpxorq      zmm2, zmm2, [rdi + 960]             ; C3·H^10: U = A + C2
     vpxorq      zmm4, zmm4, [rdi + 1024]            ; C4·H^9: U = A + C2
     vpclmulqdq  zmm27, zmm10, zmm10, 0x10           ; C3·H^10: T0·T1
     vmovdqu64   zmm10, [rdx + 640]                  ; C11·H^2: C, bytes as in memory
@@ -555,9 +597,9 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     vpclmulqdq  zmm10, zmm10, zmm10, 0x10           ; C11·H^2: A0·A1
     vpternlogq  zmm27, zmm16, zmm17, 0x96           ; C10·H^3: LO += it
     vpclmulqdq  zmm16, zmm21, zmm21, 0x10           ; C10·H^3: T0·T1
-    vpxorq      zmm1, zmm6, zmm1                    ; C1·H^12: A = X + C
-    vpxorq      zmm6, zmm1, [rdi]                   ; C1·H^12: T = A + C1
-    vpxorq      zmm17, zmm1, [rdi + 832]            ; C1·H^12: U = A + C2
+    vpxorq      zmm3, zmm6, zmm3                    ; C1·H^12: A = X + C
+    vpxorq      zmm6, zmm3, [rdi]                   ; C1·H^12: T = A + C1
+    vpxorq      zmm17, zmm3, [rdi + 832]            ; C1·H^12: U = A + C2
     vpclmulqdq  zmm20, zmm24, zmm24, 0x10           ; C11·H^2: T0·T1
     vpternlogq  zmm26, zmm7, zmm10, 0x96            ; C12·H^1: S += it
     vpclmulqdq  zmm7, zmm15, zmm15, 0x10            ; C12·H^1: A0·A1
@@ -568,36 +610,36 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     vpclmulqdq  zmm13, zmm25, zmm25, 0x10           ; C12·H^1: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C2·H^11: T0·T1
     vpternlogq  zmm26, zmm7, zmm10, 0x96            ; C1·H^12: S += it
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^12: A0·A1
-    vpclmulqdq  zmm10, zmm3, zmm3, 0x10             ; C3·H^10: U0·U1
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C1·H^12: A0·A1
+    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; C3·H^10: U0·U1
     vpternlogq  zmm27, zmm13, zmm9, 0x96            ; C1·H^12: LO += it
-    vpclmulqdq  zmm3, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
-    vpxorq      zmm1, zmm26, zmm1                   ; C1·H^12: S += it
+    vpclmulqdq  zmm2, zmm4, zmm4, 0x10              ; C4·H^9: U0·U1
+    vpxorq      zmm3, zmm26, zmm3                   ; C1·H^12: S += it
     vpclmulqdq  zmm4, zmm5, zmm5, 0x10              ; C5·H^8: U0·U1
     vpclmulqdq  zmm5, zmm6, zmm6, 0x10              ; C1·H^12: T0·T1
     vpclmulqdq  zmm6, zmm19, zmm19, 0x10            ; C6·H^7: U0·U1
-    vpternlogq  zmm10, zmm3, zmm4, 0x96             ; C6·H^7: HI += it
-    vpclmulqdq  zmm3, zmm18, zmm18, 0x10            ; C7·H^6: U0·U1
-    vpternlogq  zmm27, zmm5, zmm1, 0x96             ; reduce: LO += S
+    vpternlogq  zmm10, zmm2, zmm4, 0x96             ; C6·H^7: HI += it
+    vpclmulqdq  zmm2, zmm18, zmm18, 0x10            ; C7·H^6: U0·U1
+    vpternlogq  zmm27, zmm5, zmm3, 0x96             ; reduce: LO += S
     vpclmulqdq  zmm4, zmm22, zmm22, 0x10            ; C8·H^5: U0·U1
     vpshufd     zmm5, zmm27, 0x4e                   ; reduce: (LO1, LO0)
     vpclmulqdq  zmm7, zmm23, zmm23, 0x10            ; C9·H^4: U0·U1
-    vpternlogq  zmm10, zmm6, zmm3, 0x96             ; C8·H^5: HI += it
-    vpclmulqdq  zmm3, zmm11, zmm11, 0x10            ; C10·H^3: U0·U1
+    vpternlogq  zmm10, zmm6, zmm2, 0x96             ; C8·H^5: HI += it
+    vpclmulqdq  zmm2, zmm11, zmm11, 0x10            ; C10·H^3: U0·U1
     vpclmulqdq  zmm6, zmm8, zmm8, 0x10              ; C11·H^2: U0·U1
     vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C10·H^3: HI += it
     vpclmulqdq  zmm4, zmm14, zmm14, 0x10            ; C12·H^1: U0·U1
     vpclmulqdq  zmm7, zmm12, zmm12, 0x10            ; C2·H^11: U0·U1
-    vpternlogq  zmm10, zmm3, zmm6, 0x96             ; C12·H^1: HI += it
-    vpclmulqdq  zmm3, zmm17, zmm17, 0x10            ; C1·H^12: U0·U1
-    vpclmulqdq  zmm6, zmm27, zmm2, 0x10             ; reduce: LO0·Q'
+    vpternlogq  zmm10, zmm2, zmm6, 0x96             ; C12·H^1: HI += it
+    vpclmulqdq  zmm2, zmm17, zmm17, 0x10            ; C1·H^12: U0·U1
+    vpclmulqdq  zmm6, zmm27, zmm1, 0x10             ; reduce: LO0·Q'
     vpternlogq  zmm10, zmm4, zmm7, 0x96             ; C1·H^12: HI += it
-    vpternlogq  zmm10, zmm3, zmm1, 0x96             ; reduce: HI += S
+    vpternlogq  zmm10, zmm2, zmm3, 0x96             ; reduce: HI += S
     vpternlogq  zmm5, zmm10, zmm6, 0x96             ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm1, zmm5, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm5, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm3, [rdi + 1664], 0x96      ; reduce: minus the key terms
+    vextracti64x4 ymm2, zmm5, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm5, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, [rdi + 1664], 0x96      ; reduce: minus the key terms
     cmp         rcx, 768
     jae         .group
 .after_group:
@@ -608,27 +650,26 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     and         rax, -16
     lea         rdi, [rdi + 768]
     sub         rdi, rax                            ; H^m
-    vmovdqu64   xmm2, [rdi + 1664]                  ; R_m: the key terms of H^m … H^1
+    vmovdqu64   xmm1, [rdi + 1664]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
-    vpxorq      xmm3, xmm3, xmm3
+    vpxorq      xmm2, xmm2, xmm2
     vpxorq      xmm4, xmm4, xmm4
     vpxorq      xmm8, xmm8, xmm8
     jmp         .rest
 .first:
-    vmovdqu64   zmm3, [rdx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     zmm3, zmm3, zmm0                    ; C·H^m: C
-    vpxorq      zmm3, zmm3, zmm1                    ; C·H^m: A = X + C
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
-    vpxorq      zmm4, zmm3, [rdi]                   ; C·H^m: T = A + C1
-    vpxorq      zmm5, zmm3, [rdi + 832]             ; C·H^m: U = A + C2
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^m: A0·A1
+    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     zmm2, zmm2, zmm0                    ; C·H^m: C
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^m: A = X + C
+    vpxorq      xmm3, xmm3, xmm3                    ; C·H^m: X counts once
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 832]             ; C·H^m: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^m: A0·A1
     add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  zmm8, zmm5, zmm5, 0x10              ; C·H^m: U0·U1
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x40
     jb          .after_block
 .block:
@@ -642,7 +683,7 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     sub         rcx, 0x40
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: S += it
+    vpxorq      zmm2, zmm2, zmm5                    ; C·H^i: S += it
     vpxorq      zmm4, zmm4, zmm6                    ; C·H^i: LO += it
     vpxorq      zmm8, zmm8, zmm7                    ; C·H^i: HI += it
     cmp         rcx, 0x40
@@ -651,32 +692,94 @@ ghash_avx512_winograd_clmul1_x48_zen4_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm5{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512_winograd_clmul1_x48_zen4_bytes]
+    sub         rax, rcx
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x31
+    jae         .last_longest
+    cmp         rcx, 0x21
+    jb          .last_under_33
+    vmovdqu64   ymm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm5, zmm5, xmm6, 0x02             ; with them
+    jmp         .last_done
+.last_under_33:
+    cmp         rcx, 0x11
+    jb          .last_under_17
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
+    jmp         .last_done
+.last_under_17:
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    movzx       r9d, byte [rdx]                     ; byte 0
+    movzx       edx, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm5, rcx
+    vmovq       xmm6, r9
+    mov         r9d, 0x00                           ; no byte stays
+    mov         ecx, 0x00                           ; no byte stays
+    vmovq       xmm7, rdx
+    mov         edx, 0x00                           ; no byte stays
+    vpslldq     xmm5, xmm5, 0x02
+    vpslldq     xmm7, xmm7, 0x01
+    vporq       xmm6, xmm6, xmm7
+    vporq       xmm5, xmm6, xmm5
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vmovdqu64   ymm6, [rdx]                         ; whole blocks
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm6, zmm6, [rdx + 32], 0x02       ; and the third
+    vinserti64x2 zmm5, zmm6, xmm5, 0x03             ; with them
+.last_done:
     vpshufb     zmm5, zmm5, zmm0                    ; C
-    vpxorq      zmm1, zmm5, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm5, zmm1, [rdi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm6, zmm1, [rdi + 832]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    vpxorq      zmm3, zmm5, zmm3                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm5, zmm3, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm6, zmm3, [rdi + 832]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm3, zmm3, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm2, zmm2, zmm3                    ; C·H^i: S += it
     vpxorq      zmm4, zmm4, zmm5                    ; C·H^i: LO += it
     vpxorq      zmm8, zmm8, zmm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm1, zmm4, zmm3                    ; reduce: LO += S
-    vpclmulqdq  zmm4, zmm1, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm3, zmm1, 0x96              ; reduce: + HI
-    vpxorq      zmm1, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
-    vextracti64x4 ymm3, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: add up the lanes
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; reduce: minus the key terms
+    vpxorq      zmm3, zmm4, zmm2                    ; reduce: LO += S
+    vpclmulqdq  zmm4, zmm3, [rel ghash_avx512_winograd_clmul1_x48_zen4_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm3, zmm3, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm2, zmm3, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm4, zmm8                    ; reduce: RES = fold(LO) + HI
+    vextracti64x4 ymm3, zmm2, 0x01                  ; reduce: upper lanes
+    vpxorq      ymm3, ymm2, ymm3                    ; reduce: add up the lanes
+    vextracti64x2 xmm2, ymm3, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm3, xmm2, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm3, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-8; see each function
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      26 instructions: clmul 9, load 2, other 4, shuffle 3, xor 8
 ;
@@ -34,6 +34,9 @@ section .note.gnu.property note alloc noexec align=8
 
 section .rodata progbits alloc noexec nowrite align=16
 
+align 16
+polyval_avx512_k_clmul1_x8_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 polyval_avx512_k_clmul1_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -144,22 +147,59 @@ polyval_avx512_k_clmul1_x8_mul:
 
 ; void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = POLYVAL continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-8, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-8
 global polyval_avx512_k_clmul1_x8_update:function (polyval_avx512_k_clmul1_x8_update.end - polyval_avx512_k_clmul1_x8_update)
 align 32
 polyval_avx512_k_clmul1_x8_update:
     endbr64
-    vmovdqu64   xmm1, [rsi]                         ; X
+    vmovdqu64   xmm2, [rsi]                         ; X
     cmp         rcx, 0x11
     jae         .more
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    lea         rax, [rel polyval_avx512_k_clmul1_x8_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpclmulqdq  xmm1, xmm0, [rdi + 304], 0x00       ; A0·K0
     vpclmulqdq  xmm3, xmm0, [rdi + 304], 0x10       ; A0·K1
     vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
@@ -172,33 +212,35 @@ polyval_avx512_k_clmul1_x8_update:
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x80
     jb          .tail
 .groups:
     vmovdqu64   zmm0, [rel polyval_avx512_k_clmul1_x8_fold_q]  ; fold_q
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
-    vmovdqu64   zmm2, [rdx + 64]                    ; C2·H^1: C
-    vpclmulqdq  zmm7, zmm2, [rdi + 256], 0x00       ; C2·H^1: A0·K0
-    vpclmulqdq  zmm8, zmm2, [rdi + 256], 0x10       ; C2·H^1: A0·K1
-    vpclmulqdq  zmm3, zmm2, [rdi + 64], 0x01        ; C2·H^1: A1·B0
-    vpclmulqdq  zmm2, zmm2, [rdi + 64], 0x11        ; C2·H^1: A1·B1
+    vmovdqu64   zmm1, [rdx + 64]                    ; C2·H^1: C
+    vpclmulqdq  zmm7, zmm1, [rdi + 256], 0x00       ; C2·H^1: A0·K0
+    vpclmulqdq  zmm8, zmm1, [rdi + 256], 0x10       ; C2·H^1: A0·K1
+    vpclmulqdq  zmm3, zmm1, [rdi + 64], 0x01        ; C2·H^1: A1·B0
+    vpclmulqdq  zmm1, zmm1, [rdi + 64], 0x11        ; C2·H^1: A1·B1
     vmovdqu64   zmm4, [rdx]                         ; C1·H^2: C
-    vpxorq      zmm1, zmm4, zmm1                    ; C1·H^2: A = X + C
-    vpclmulqdq  zmm4, zmm1, [rdi + 192], 0x00       ; C1·H^2: A0·K0
-    vpclmulqdq  zmm5, zmm1, [rdi + 192], 0x10       ; C1·H^2: A0·K1
-    vpclmulqdq  zmm6, zmm1, [rdi], 0x01             ; C1·H^2: A1·B0
-    vpclmulqdq  zmm1, zmm1, [rdi], 0x11             ; C1·H^2: A1·B1
+    vpxorq      zmm2, zmm4, zmm2                    ; C1·H^2: A = X + C
+    vpclmulqdq  zmm4, zmm2, [rdi + 192], 0x00       ; C1·H^2: A0·K0
+    vpclmulqdq  zmm5, zmm2, [rdi + 192], 0x10       ; C1·H^2: A0·K1
+    vpclmulqdq  zmm6, zmm2, [rdi], 0x01             ; C1·H^2: A1·B0
+    vpclmulqdq  zmm2, zmm2, [rdi], 0x11             ; C1·H^2: A1·B1
     vpternlogq  zmm7, zmm3, zmm4, 0x96              ; C1·H^2: LO += it
-    vpternlogq  zmm8, zmm2, zmm5, 0x96              ; C1·H^2: HI += it
-    vpxorq      zmm2, zmm7, zmm6                    ; C1·H^2: LO += it
-    vpclmulqdq  zmm3, zmm2, zmm0, 0x10              ; reduce: LO0·Q'
-    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm8, zmm1, zmm2, 0x96              ; reduce: + HI
+    vpternlogq  zmm8, zmm1, zmm5, 0x96              ; C1·H^2: HI += it
+    vpxorq      zmm1, zmm7, zmm6                    ; C1·H^2: LO += it
+    vpclmulqdq  zmm3, zmm1, zmm0, 0x10              ; reduce: LO0·Q'
+    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm8, zmm2, zmm1, 0x96              ; reduce: + HI
     vpxorq      zmm1, zmm3, zmm8                    ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -215,18 +257,18 @@ polyval_avx512_k_clmul1_x8_update:
     jae         .first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
     vmovdqu64   zmm0, [rdx]                         ; C·H^m: C
-    vpxorq      zmm0, zmm0, zmm1                    ; C·H^m: A = X + C
+    vpxorq      zmm0, zmm0, zmm2                    ; C·H^m: A = X + C
     vpclmulqdq  zmm1, zmm0, [rdi + 192], 0x00       ; C·H^m: A0·K0
     vpclmulqdq  zmm2, zmm0, [rdi + 192], 0x10       ; C·H^m: A0·K1
     vpclmulqdq  zmm3, zmm0, [rdi], 0x01             ; C·H^m: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^m: A1·B1
     vpxorq      zmm5, zmm1, zmm3                    ; C·H^m: LO += it
     vpxorq      zmm6, zmm2, zmm0                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -234,11 +276,11 @@ polyval_avx512_k_clmul1_x8_update:
     jb          .after_block
 .block:
     vmovdqu64   zmm0, [rdx]                         ; C·H^i: C
-    vpclmulqdq  zmm2, zmm0, [rdi + 192], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  zmm1, zmm0, [rdi + 192], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  zmm3, zmm0, [rdi + 192], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  zmm4, zmm0, [rdi], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  zmm0, zmm0, [rdi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  zmm5, zmm2, zmm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  zmm5, zmm1, zmm4, 0x96              ; C·H^i: LO += it
     vpternlogq  zmm6, zmm3, zmm0, 0x96              ; C·H^i: HI += it
     add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
@@ -246,14 +288,79 @@ polyval_avx512_k_clmul1_x8_update:
     cmp         rcx, 0x40
     jae         .block
 .after_block:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm0{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      zmm0, zmm0, zmm1                    ; C·H^i: A = X + C; X counts once
+    lea         rax, [rel polyval_avx512_k_clmul1_x8_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x31
+    jae         .last_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x21
+    jb          .last_under_33
+    vmovdqu64   ymm0, [rdx]                         ; whole blocks
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm0, zmm0, xmm1, 0x02             ; with them
+    jmp         .last_done
+.last_under_33:
+    cmp         rcx, 0x11
+    jb          .last_under_17
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01             ; with them
+    jmp         .last_done
+.last_under_17:
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   ymm0, [rdx]                         ; whole blocks
+    vinserti64x2 zmm0, zmm0, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm0, zmm0, xmm1, 0x03             ; with them
+.last_done:
+    vpxorq      zmm0, zmm0, zmm2                    ; C·H^i: A = X + C; X counts once
     vpclmulqdq  zmm1, zmm0, [rdi + 192], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  zmm2, zmm0, [rdi + 192], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  zmm3, zmm0, [rdi], 0x01             ; C·H^i: A1·B0
@@ -267,9 +374,9 @@ polyval_avx512_k_clmul1_x8_update:
     vextracti64x4 ymm0, zmm1, 0x01                  ; reduce: upper lanes
     vpxorq      ymm0, ymm1, ymm0                    ; reduce: add up the lanes
     vextracti64x2 xmm1, ymm0, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm0, xmm1                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm0, xmm1                    ; reduce: add up the lanes
 .store:
-    vmovdqu64   [rsi], xmm1                         ; X
+    vmovdqu64   [rsi], xmm2                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
     ret

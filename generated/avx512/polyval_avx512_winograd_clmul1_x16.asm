@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-12; see each function
-; cpu        avx avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      42 instructions: clmul 13, load 4, other 4, shuffle 3, xor 18
 ;
@@ -34,6 +34,9 @@ section .note.gnu.property note alloc noexec align=8
 
 section .rodata progbits alloc noexec nowrite align=16
 
+align 16
+polyval_avx512_winograd_clmul1_x16_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 polyval_avx512_winograd_clmul1_x16_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -285,22 +288,59 @@ polyval_avx512_winograd_clmul1_x16_mul:
 
 ; void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = POLYVAL continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-12, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-12
 global polyval_avx512_winograd_clmul1_x16_update:function (polyval_avx512_winograd_clmul1_x16_update.end - polyval_avx512_winograd_clmul1_x16_update)
 align 32
 polyval_avx512_winograd_clmul1_x16_update:
     endbr64
-    vmovdqu64   xmm1, [rsi]                         ; X
+    vmovdqu64   xmm2, [rsi]                         ; X
     cmp         rcx, 0x11
     jae         .more
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    lea         rax, [rel polyval_avx512_winograd_clmul1_x16_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpxorq      xmm1, xmm0, [rdi + 240]             ; T = A + C1
     vpxorq      xmm2, xmm0, [rdi + 560]             ; U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
@@ -314,21 +354,22 @@ polyval_avx512_winograd_clmul1_x16_update:
     vmovdqu64   [rsi], xmm3                         ; X
     ret
 .more:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
 .groups:
     vmovdqu64   zmm0, [rel polyval_avx512_winograd_clmul1_x16_fold_q]  ; fold_q
 .group:
-    vmovdqu64   zmm2, [rdx + 128]                   ; C3·H^2: C
-    vpxorq      zmm3, zmm2, [rdi + 128]             ; C3·H^2: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 448]             ; C3·H^2: U = A + C2
-    vpclmulqdq  zmm10, zmm2, zmm2, 0x10             ; C3·H^2: A0·A1
+    vmovdqu64   zmm1, [rdx + 128]                   ; C3·H^2: C
+    vpxorq      zmm3, zmm1, [rdi + 128]             ; C3·H^2: T = A + C1
+    vpxorq      zmm4, zmm1, [rdi + 448]             ; C3·H^2: U = A + C2
+    vpclmulqdq  zmm10, zmm1, zmm1, 0x10             ; C3·H^2: A0·A1
     vpclmulqdq  zmm11, zmm3, zmm3, 0x10             ; C3·H^2: T0·T1
     vpclmulqdq  zmm12, zmm4, zmm4, 0x10             ; C3·H^2: U0·U1
-    vmovdqu64   zmm2, [rdx + 192]                   ; C4·H^1: C
-    vpxorq      zmm3, zmm2, [rdi + 192]             ; C4·H^1: T = A + C1
-    vpxorq      zmm4, zmm2, [rdi + 512]             ; C4·H^1: U = A + C2
-    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C4·H^1: A0·A1
+    vmovdqu64   zmm1, [rdx + 192]                   ; C4·H^1: C
+    vpxorq      zmm3, zmm1, [rdi + 192]             ; C4·H^1: T = A + C1
+    vpxorq      zmm4, zmm1, [rdi + 512]             ; C4·H^1: U = A + C2
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C4·H^1: A0·A1
     vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C4·H^1: T0·T1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C4·H^1: U0·U1
     vmovdqu64   zmm5, [rdx + 64]                    ; C2·H^3: C
@@ -338,32 +379,32 @@ polyval_avx512_winograd_clmul1_x16_update:
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C2·H^3: T0·T1
     vpclmulqdq  zmm7, zmm7, zmm7, 0x10              ; C2·H^3: U0·U1
     vmovdqu64   zmm8, [rdx]                         ; C1·H^4: C
-    vpxorq      zmm1, zmm8, zmm1                    ; C1·H^4: A = X + C
-    vpxorq      zmm8, zmm1, [rdi]                   ; C1·H^4: T = A + C1
-    vpxorq      zmm9, zmm1, [rdi + 320]             ; C1·H^4: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C1·H^4: A0·A1
+    vpxorq      zmm2, zmm8, zmm2                    ; C1·H^4: A = X + C
+    vpxorq      zmm8, zmm2, [rdi]                   ; C1·H^4: T = A + C1
+    vpxorq      zmm9, zmm2, [rdi + 320]             ; C1·H^4: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C1·H^4: A0·A1
     vpclmulqdq  zmm8, zmm8, zmm8, 0x10              ; C1·H^4: T0·T1
     vpclmulqdq  zmm9, zmm9, zmm9, 0x10              ; C1·H^4: U0·U1
-    vpternlogq  zmm10, zmm2, zmm5, 0x96             ; C1·H^4: S += it
+    vpternlogq  zmm10, zmm1, zmm5, 0x96             ; C1·H^4: S += it
     vpternlogq  zmm11, zmm3, zmm6, 0x96             ; C1·H^4: LO += it
     vpternlogq  zmm12, zmm4, zmm7, 0x96             ; C1·H^4: HI += it
-    vpxorq      zmm1, zmm10, zmm1                   ; C1·H^4: S += it
+    vpxorq      zmm1, zmm10, zmm2                   ; C1·H^4: S += it
     vpternlogq  zmm11, zmm8, zmm1, 0x96             ; reduce: LO += S
     vpternlogq  zmm12, zmm9, zmm1, 0x96             ; reduce: HI += S
     vpclmulqdq  zmm1, zmm11, zmm0, 0x10             ; reduce: LO0·Q'
     vpshufd     zmm2, zmm11, 0x4e                   ; reduce: (LO1, LO0)
     vpternlogq  zmm2, zmm12, zmm1, 0x96             ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm1, zmm2, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm2, [rdi + 640], 0x96       ; reduce: minus the key terms
+    vpxorq      ymm2, ymm2, ymm1                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, [rdi + 640], 0x96       ; reduce: minus the key terms
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
@@ -373,20 +414,20 @@ polyval_avx512_winograd_clmul1_x16_update:
     vmovdqu64   xmm0, [rdi + 640]                   ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x40
     jae         .first
-    vpxorq      xmm2, xmm2, xmm2
+    vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm3, xmm3, xmm3
     vpxorq      xmm7, xmm7, xmm7
     db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   zmm2, [rdx]                         ; C·H^m: C
-    vpxorq      zmm1, zmm2, zmm1                    ; C·H^m: A = X + C
-    vpxorq      zmm3, zmm1, [rdi]                   ; C·H^m: T = A + C1
+    vmovdqu64   zmm1, [rdx]                         ; C·H^m: C
+    vpxorq      zmm1, zmm1, zmm2                    ; C·H^m: A = X + C
+    vpxorq      zmm2, zmm1, [rdi]                   ; C·H^m: T = A + C1
     vpxorq      zmm4, zmm1, [rdi + 320]             ; C·H^m: U = A + C2
-    vpclmulqdq  zmm2, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
-    vpclmulqdq  zmm3, zmm3, zmm3, 0x10              ; C·H^m: T0·T1
+    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^m: A0·A1
+    vpclmulqdq  zmm3, zmm2, zmm2, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  zmm7, zmm4, zmm4, 0x10              ; C·H^m: U0·U1
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x40                           ; the next powers
     add         rdx, 0x40                           ; the next blocks
     sub         rcx, 0x40
@@ -399,7 +440,7 @@ polyval_avx512_winograd_clmul1_x16_update:
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm6, zmm6, zmm6, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm4                    ; C·H^i: S += it
+    vpxorq      zmm1, zmm1, zmm4                    ; C·H^i: S += it
     vpxorq      zmm3, zmm3, zmm5                    ; C·H^i: LO += it
     vpxorq      zmm7, zmm7, zmm6                    ; C·H^i: HI += it
     add         rdi, 0x40                           ; the next powers
@@ -408,34 +449,99 @@ polyval_avx512_winograd_clmul1_x16_update:
     cmp         rcx, 0x40
     jae         .block
 .after_block:
+    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    zmm4{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      zmm1, zmm4, zmm1                    ; C·H^i: A = X + C; X counts once
-    vpxorq      zmm4, zmm1, [rdi]                   ; C·H^i: T = A + C1
-    vpxorq      zmm5, zmm1, [rdi + 320]             ; C·H^i: U = A + C2
-    vpclmulqdq  zmm1, zmm1, zmm1, 0x10              ; C·H^i: A0·A1
+    lea         rax, [rel polyval_avx512_winograd_clmul1_x16_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x31
+    jae         .last_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x21
+    jb          .last_under_33
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 64]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x02             ; with them
+    jmp         .last_done
+.last_under_33:
+    cmp         rcx, 0x11
+    jb          .last_under_17
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm4, ymm4, xmm5, 0x01             ; with them
+    jmp         .last_done
+.last_under_17:
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm4, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm4, [rdx]                         ; the first bytes
+    vmovq       xmm5, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 24]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm4, [rdx]                         ; the first bytes
+    vmovd       xmm5, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm5, xmm5, [rax + 20]              ; in their places
+    vporq       xmm4, xmm4, xmm5                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm4, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm5, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm5, xmm5, 0x01
+    vporq       xmm4, xmm4, xmm5
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm5, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm5, xmm5, 0x02
+    vporq       xmm4, xmm4, xmm5
+    vpandq      xmm4, xmm4, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   ymm4, [rdx]                         ; whole blocks
+    vinserti64x2 zmm4, zmm4, [rdx + 32], 0x02       ; and the third
+    vmovdqu64   xmm5, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm5, xmm5, [rax + 80]              ; those of the last block, zero-padded
+    vinserti64x2 zmm4, zmm4, xmm5, 0x03             ; with them
+.last_done:
+    vpxorq      zmm2, zmm4, zmm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      zmm4, zmm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      zmm5, zmm2, [rdi + 320]             ; C·H^i: U = A + C2
+    vpclmulqdq  zmm2, zmm2, zmm2, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  zmm4, zmm4, zmm4, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  zmm5, zmm5, zmm5, 0x10              ; C·H^i: U0·U1
-    vpxorq      zmm2, zmm2, zmm1                    ; C·H^i: S += it
+    vpxorq      zmm1, zmm1, zmm2                    ; C·H^i: S += it
     vpxorq      zmm3, zmm3, zmm4                    ; C·H^i: LO += it
     vpxorq      zmm7, zmm7, zmm5                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      zmm1, zmm3, zmm2                    ; reduce: LO += S
-    vpclmulqdq  zmm3, zmm1, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     zmm1, zmm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpternlogq  zmm7, zmm2, zmm1, 0x96              ; reduce: + HI
+    vpxorq      zmm2, zmm3, zmm1                    ; reduce: LO += S
+    vpclmulqdq  zmm3, zmm2, [rel polyval_avx512_winograd_clmul1_x16_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     zmm2, zmm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpternlogq  zmm7, zmm1, zmm2, 0x96              ; reduce: + HI
     vpxorq      zmm1, zmm3, zmm7                    ; reduce: RES = fold(LO) + HI
     vextracti64x4 ymm2, zmm1, 0x01                  ; reduce: upper lanes
-    vpxorq      ymm1, ymm1, ymm2                    ; reduce: add up the lanes
-    vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm2, xmm0, 0x96              ; reduce: minus the key terms
+    vpxorq      ymm2, ymm1, ymm2                    ; reduce: add up the lanes
+    vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm1, xmm0, 0x96              ; reduce: minus the key terms
 .store:
-    vmovdqu64   [rsi], xmm1                         ; X
+    vmovdqu64   [rsi], xmm2                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-30; see each function
-; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      74 instructions: clmul 33, load 8, other 4, shuffle 10, xor 19
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512vl_k_clmul1_x16_regs_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+ghash_avx512vl_k_clmul1_x16_regs_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512vl_k_clmul1_x16_regs_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -231,25 +234,63 @@ ghash_avx512vl_k_clmul1_x16_regs_mul:
 
 ; void ghash_avx512vl_k_clmul1_x16_regs_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-30, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-30, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-30
 global ghash_avx512vl_k_clmul1_x16_regs_update:function (ghash_avx512vl_k_clmul1_x16_regs_update.end - ghash_avx512vl_k_clmul1_x16_regs_update)
 align 32
 ghash_avx512vl_k_clmul1_x16_regs_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; X
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_k_clmul1_x16_regs_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpclmulqdq  xmm1, xmm0, [rdi + 528], 0x00       ; A0·K0
     vpclmulqdq  xmm3, xmm0, [rdi + 528], 0x10       ; A0·K1
     vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x01       ; A1·B0
@@ -261,15 +302,14 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
     vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
     vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x16_regs_byte_swap]  ; byte_swap
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   ymm2, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q]  ; fold_q
+    vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x16_regs_fold_q]  ; fold_q
     vmovdqu64   ymm3, [rdi]                         ; powers of register 0
     vmovdqu64   ymm4, [rdi + 288]                   ; powers of register 0
     vmovdqu64   ymm5, [rdi + 32]                    ; powers of register 1
@@ -286,6 +326,7 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
     vmovdqu64   ymm16, [rdi + 480]                  ; powers of register 6
     vmovdqu64   ymm17, [rdi + 224]                  ; powers of register 7
     vmovdqu64   ymm18, [rdi + 512]                  ; powers of register 7
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu64   ymm19, [rdx + 64]                   ; C3·H^6: C, bytes as in memory
     vpshufb     ymm19, ymm19, ymm0                  ; C3·H^6: C
@@ -341,66 +382,66 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
     vpternlogq  ymm30, ymm21, ymm25, 0x96           ; C2·H^7: HI += it
     vmovdqu64   ymm21, [rdx]                        ; C1·H^8: C, bytes as in memory
     vpshufb     ymm21, ymm21, ymm0                  ; C1·H^8: C
-    vpxorq      ymm1, ymm21, ymm1                   ; C1·H^8: A = X + C
-    vpclmulqdq  ymm21, ymm1, ymm4, 0x00             ; C1·H^8: A0·K0
-    vpclmulqdq  ymm22, ymm1, ymm4, 0x10             ; C1·H^8: A0·K1
-    vpclmulqdq  ymm25, ymm1, ymm3, 0x01             ; C1·H^8: A1·B0
-    vpclmulqdq  ymm1, ymm1, ymm3, 0x11              ; C1·H^8: A1·B1
+    vpxorq      ymm2, ymm21, ymm2                   ; C1·H^8: A = X + C
+    vpclmulqdq  ymm21, ymm2, ymm4, 0x00             ; C1·H^8: A0·K0
+    vpclmulqdq  ymm22, ymm2, ymm4, 0x10             ; C1·H^8: A0·K1
+    vpclmulqdq  ymm25, ymm2, ymm3, 0x01             ; C1·H^8: A1·B0
+    vpclmulqdq  ymm2, ymm2, ymm3, 0x11              ; C1·H^8: A1·B1
     vpternlogq  ymm29, ymm28, ymm23, 0x96           ; C1·H^8: LO += it
     vpternlogq  ymm30, ymm20, ymm24, 0x96           ; C1·H^8: HI += it
     vpternlogq  ymm29, ymm26, ymm21, 0x96           ; C1·H^8: LO += it
     vpternlogq  ymm30, ymm19, ymm22, 0x96           ; C1·H^8: HI += it
     vpxorq      ymm19, ymm29, ymm25                 ; C1·H^8: LO += it
-    vpclmulqdq  ymm20, ymm19, ymm2, 0x10            ; reduce: LO0·Q'
+    vpclmulqdq  ymm20, ymm19, ymm1, 0x10            ; reduce: LO0·Q'
     vpshufd     ymm19, ymm19, 0x4e                  ; reduce: (LO1, LO0)
-    vpternlogq  ymm30, ymm1, ymm19, 0x96            ; reduce: + HI
-    vpxorq      ymm1, ymm20, ymm30                  ; reduce: RES = fold(LO) + HI
-    vextracti64x2 xmm19, ymm1, 0x01                 ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm19                   ; reduce: add up the lanes
+    vpternlogq  ymm30, ymm2, ymm19, 0x96            ; reduce: + HI
+    vpxorq      ymm2, ymm20, ymm30                  ; reduce: RES = fold(LO) + HI
+    vextracti64x2 xmm19, ymm2, 0x01                 ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm19                   ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
     jae         .group
 .after_group:
 .tail:
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .store
     lea         rax, [rcx + 15]
     and         rax, -16
     lea         rdi, [rdi + 256]
     sub         rdi, rax                            ; H^m
-    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm7, xmm7, xmm7
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
-    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C·H^m: C
-    vpxorq      ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^m: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^m: A = X + C
     vpclmulqdq  ymm2, ymm1, [rdi + 288], 0x00       ; C·H^m: A0·K0
     vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x10       ; C·H^m: A0·K1
     vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^m: A1·B0
     vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
     vpxorq      ymm6, ymm2, ymm4                    ; C·H^m: LO += it
     vpxorq      ymm7, ymm3, ymm1                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .block:
-    vmovdqu64   ymm2, [rdx]                         ; C·H^i: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C·H^i: C
-    vpclmulqdq  ymm3, ymm2, [rdi + 288], 0x00       ; C·H^i: A0·K0
-    vpclmulqdq  ymm4, ymm2, [rdi + 288], 0x10       ; C·H^i: A0·K1
-    vpclmulqdq  ymm5, ymm2, [rdi], 0x01             ; C·H^i: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vmovdqu64   ymm1, [rdx]                         ; C·H^i: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^i: C
+    vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm4, ymm1, [rdi + 288], 0x10       ; C·H^i: A0·K1
+    vpclmulqdq  ymm5, ymm1, [rdi], 0x01             ; C·H^i: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
     vpternlogq  ymm6, ymm3, ymm5, 0x96              ; C·H^i: LO += it
-    vpternlogq  ymm7, ymm4, ymm2, 0x96              ; C·H^i: HI += it
+    vpternlogq  ymm7, ymm4, ymm1, 0x96              ; C·H^i: HI += it
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -410,12 +451,59 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    ymm2{k1}{z}, [rdx]                  ; C, zero-padded
-    vpshufb     ymm2, ymm2, ymm0                    ; C
-    vpxorq      ymm1, ymm2, ymm1                    ; C·H^i: A = X + C; X counts once
+    lea         rax, [rel ghash_avx512vl_k_clmul1_x16_regs_bytes]
+    sub         rax, rcx
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
+    jae         .last_longest
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm3, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm3, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm3, xmm3, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm3                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm3, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x01
+    vporq       xmm1, xmm1, xmm3
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm3, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm3, xmm3, 0x02
+    vporq       xmm1, xmm1, xmm3
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    vmovdqu64   xmm3, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm3, xmm3, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm3, 0x01             ; with them
+.last_done:
+    vpshufb     ymm1, ymm1, ymm0                    ; C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm2, ymm1, [rdi + 288], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  ymm3, ymm1, [rdi + 288], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  ymm4, ymm1, [rdi], 0x01             ; C·H^i: A1·B0
@@ -427,9 +515,9 @@ ghash_avx512vl_k_clmul1_x16_regs_update:
     vpshufd     ymm2, ymm6, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  ymm2, ymm7, ymm1, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm1, ymm2, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm2, xmm1                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm2, xmm1                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's

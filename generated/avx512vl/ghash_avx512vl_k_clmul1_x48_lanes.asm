@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-14; see each function
-; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      200 instructions: clmul 97, load 24, other 4, shuffle 25, xor 50
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512vl_k_clmul1_x48_lanes_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+ghash_avx512vl_k_clmul1_x48_lanes_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512vl_k_clmul1_x48_lanes_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -268,7 +271,7 @@ ghash_avx512vl_k_clmul1_x48_lanes_mul:
 
 ; void ghash_avx512vl_k_clmul1_x48_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-14
 global ghash_avx512vl_k_clmul1_x48_lanes_update:function (ghash_avx512vl_k_clmul1_x48_lanes_update.end - ghash_avx512vl_k_clmul1_x48_lanes_update)
 align 32
@@ -281,10 +284,48 @@ ghash_avx512vl_k_clmul1_x48_lanes_update:
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_k_clmul1_x48_lanes_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_lanes_byte_swap]  ; C
     vpxorq      xmm0, xmm0, xmm14                   ; A = X + C
     vpclmulqdq  xmm1, xmm0, [rdi + 1552], 0x00      ; A0·K0
@@ -298,16 +339,14 @@ ghash_avx512vl_k_clmul1_x48_lanes_update:
     vpxorq      xmm0, xmm2, xmm3                    ; RES = fold(LO) + HI
     vpshufb     xmm0, xmm0, [rel ghash_avx512vl_k_clmul1_x48_lanes_byte_swap]  ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_k_clmul1_x48_lanes_byte_swap]  ; byte_swap
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 768
     jb          .tail
 .groups:
     vmovdqu64   ymm1, [rel ghash_avx512vl_k_clmul1_x48_lanes_fold_q]  ; fold_q
-    db          0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 1536
     jb          .last_group
 .group:
@@ -759,10 +798,57 @@ ghash_avx512vl_k_clmul1_x48_lanes_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    ymm1{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_k_clmul1_x48_lanes_bytes]
+    sub         rax, rcx
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
+    jae         .last_longest
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm1, [rdx]                         ; the first bytes
+    vmovq       xmm2, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 24]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm1, [rdx]                         ; the first bytes
+    vmovd       xmm2, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm2, xmm2, [rax + 20]              ; in their places
+    vporq       xmm1, xmm1, xmm2                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm2, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x01
+    vporq       xmm1, xmm1, xmm2
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm2, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm2, xmm2, 0x02
+    vporq       xmm1, xmm1, xmm2
+    vpandq      xmm1, xmm1, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   xmm1, [rdx]                         ; whole blocks
+    vmovdqu64   xmm2, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm2, xmm2, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm1, ymm1, xmm2, 0x01             ; with them
+.last_done:
     vpshufb     ymm1, ymm1, ymm0                    ; C
     vpxorq      ymm1, ymm1, ymm14                   ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm2, ymm1, [rdi + 800], 0x00       ; C·H^i: A0·K0

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in xmm0-14; see each function
-; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
+; cpu        avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      86 instructions: clmul 26, load 8, other 12, shuffle 13, xor 27
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal:
     db 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80
+align 16
+ghash_avx512vl_karatsuba_clmul2_x16_natural_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q:
     db 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -276,25 +279,63 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_mul:
 
 ; void ghash_avx512vl_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-14
 global ghash_avx512vl_karatsuba_clmul2_x16_natural_update:function (ghash_avx512vl_karatsuba_clmul2_x16_natural_update.end - ghash_avx512vl_karatsuba_clmul2_x16_natural_update)
 align 32
 ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; X
+    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal], 0x00  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
     vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
     vpclmulqdq  xmm2, xmm0, [rdi + 240], 0x11       ; A1·B1
@@ -316,11 +357,12 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     ret
 .more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bit_reversal]  ; bit_reversal
-    db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 256
     jb          .tail
 .groups:
-    vmovdqu64   ymm2, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q]  ; fold_q
+    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q]  ; fold_q
     db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .group:
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^6: C, bytes as in memory
@@ -380,31 +422,31 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     vpclmulqdq  ymm4, ymm4, [rdi + 320], 0x00       ; C2·H^7: (A0 + A1)·(B0 + B1)
     vmovdqu64   ymm9, [rdx]                         ; C1·H^8: C, bytes as in memory
     vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C1·H^8: C
-    vpxorq      ymm1, ymm9, ymm1                    ; C1·H^8: A = X + C
-    vpshufd     ymm9, ymm1, 0x4e                    ; C1·H^8: (A1, A0)
-    vpxorq      ymm9, ymm9, ymm1                    ; C1·H^8: A0 + A1
-    vpclmulqdq  ymm10, ymm1, [rdi], 0x11            ; C1·H^8: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C1·H^8: A0·B0
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^8: A = X + C
+    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^8: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^8: A0 + A1
+    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^8: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^8: A0·B0
     vpclmulqdq  ymm9, ymm9, [rdi + 288], 0x00       ; C1·H^8: (A0 + A1)·(B0 + B1)
     vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C1·H^8: HI += it
     vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C1·H^8: LO += it
     vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C1·H^8: MI += it
     vpxorq      ymm3, ymm12, ymm10                  ; C1·H^8: HI += it
-    vpxorq      ymm5, ymm13, ymm1                   ; C1·H^8: LO += it
+    vpxorq      ymm5, ymm13, ymm2                   ; C1·H^8: LO += it
     vpternlogq  ymm14, ymm9, ymm5, 0x96             ; reduce: MI += LO
-    vpxorq      ymm1, ymm14, ymm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm4, ymm1, 0x08                    ; reduce: MI1
+    vpxorq      ymm2, ymm14, ymm3                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm4, ymm2, 0x08                    ; reduce: MI1
     vpxorq      ymm3, ymm3, ymm4                    ; reduce: HI += MI1
-    vpslldq     ymm1, ymm1, 0x08                    ; reduce: MI0·x^64
-    vpclmulqdq  ymm4, ymm3, ymm2, 0x01              ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: MI0·x^64
+    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: HI1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: HI0·x^64
     vpxorq      ymm3, ymm4, ymm3                    ; reduce: fold HI
-    vpclmulqdq  ymm4, ymm3, ymm2, 0x01              ; reduce: Y1·Q
+    vpclmulqdq  ymm4, ymm3, ymm1, 0x01              ; reduce: Y1·Q
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: Y0·x^64
-    vpternlogq  ymm5, ymm1, ymm3, 0x96              ; reduce: + LO
-    vpxorq      ymm1, ymm4, ymm5                    ; reduce: RES = fold(Y) + LO
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpternlogq  ymm5, ymm2, ymm3, 0x96              ; reduce: + LO
+    vpxorq      ymm2, ymm4, ymm5                    ; reduce: RES = fold(Y) + LO
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
     add         rdx, 256                            ; next group
     sub         rcx, 256
     cmp         rcx, 256
@@ -421,18 +463,18 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     jae         .first
     vpxorq      xmm7, xmm7, xmm7
     vpxorq      xmm6, xmm6, xmm6
-    vpxorq      xmm2, xmm2, xmm2
+    vpxorq      xmm1, xmm1, xmm1
     jmp         .rest
 .first:
-    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
-    vgf2p8affineqb ymm2, ymm2, ymm0, 0x00           ; C·H^m: C
-    vpxorq      ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
-    vpshufd     ymm2, ymm1, 0x4e                    ; C·H^m: (A1, A0)
-    vpxorq      ymm3, ymm2, ymm1                    ; C·H^m: A0 + A1
-    vpclmulqdq  ymm2, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
-    vpclmulqdq  ymm7, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vgf2p8affineqb ymm1, ymm1, ymm0, 0x00           ; C·H^m: C
+    vpxorq      ymm2, ymm1, ymm2                    ; C·H^m: A = X + C
+    vpshufd     ymm1, ymm2, 0x4e                    ; C·H^m: (A1, A0)
+    vpxorq      ymm3, ymm1, ymm2                    ; C·H^m: A0 + A1
+    vpclmulqdq  ymm1, ymm2, [rdi], 0x11             ; C·H^m: A1·B1
+    vpclmulqdq  ymm7, ymm2, [rdi], 0x00             ; C·H^m: A0·B0
     vpclmulqdq  ymm6, ymm3, [rdi + 288], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -447,7 +489,7 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     vpclmulqdq  ymm5, ymm3, [rdi], 0x11             ; C·H^i: A1·B1
     vpclmulqdq  ymm3, ymm3, [rdi], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 288], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm2, ymm2, ymm5                    ; C·H^i: HI += it
+    vpxorq      ymm1, ymm1, ymm5                    ; C·H^i: HI += it
     vpxorq      ymm7, ymm7, ymm3                    ; C·H^i: LO += it
     vpxorq      ymm6, ymm6, ymm4                    ; C·H^i: MI += it
     add         rdi, 0x20                           ; the next powers
@@ -459,24 +501,71 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    ymm3{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_bytes]
+    sub         rax, rcx
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
+    jae         .last_longest
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm3, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm4, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm4, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+.last_done:
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C
-    vpxorq      ymm1, ymm3, ymm1                    ; C·H^i: A = X + C; X counts once
-    vpshufd     ymm3, ymm1, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm1                    ; C·H^i: A0 + A1
-    vpclmulqdq  ymm4, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpshufd     ymm3, ymm2, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm3, ymm3, [rdi + 288], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
-    vpxorq      ymm2, ymm2, ymm4                    ; C·H^i: HI += it
-    vpxorq      ymm7, ymm7, ymm1                    ; C·H^i: LO += it
+    vpxorq      ymm1, ymm1, ymm4                    ; C·H^i: HI += it
+    vpxorq      ymm7, ymm7, ymm2                    ; C·H^i: LO += it
     vpxorq      ymm6, ymm6, ymm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  ymm6, ymm7, ymm2, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm1, ymm6, 0x08                    ; reduce: MI1
-    vpxorq      ymm1, ymm2, ymm1                    ; reduce: HI += MI1
+    vpternlogq  ymm6, ymm7, ymm1, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm6, 0x08                    ; reduce: MI1
+    vpxorq      ymm1, ymm1, ymm2                    ; reduce: HI += MI1
     vpslldq     ymm2, ymm6, 0x08                    ; reduce: MI0·x^64
     vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x16_natural_fold_q], 0x01  ; reduce: HI1·Q
     vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
@@ -486,9 +575,9 @@ ghash_avx512vl_karatsuba_clmul2_x16_natural_update:
     vpternlogq  ymm7, ymm2, ymm1, 0x96              ; reduce: + LO
     vpxorq      ymm1, ymm3, ymm7                    ; reduce: RES = fold(Y) + LO
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 9 (reflected), Table 5 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-14; see each function
-; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      222 instructions: clmul 74, load 24, other 4, shuffle 53, xor 67
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512vl_karatsuba_clmul2_x48_byte_swap:
     db 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x00
+align 16
+ghash_avx512vl_karatsuba_clmul2_x48_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512vl_karatsuba_clmul2_x48_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -283,25 +286,63 @@ ghash_avx512vl_karatsuba_clmul2_x48_mul:
 
 ; void ghash_avx512vl_karatsuba_clmul2_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-14
 global ghash_avx512vl_karatsuba_clmul2_x48_update:function (ghash_avx512vl_karatsuba_clmul2_x48_update.end - ghash_avx512vl_karatsuba_clmul2_x48_update)
 align 32
 ghash_avx512vl_karatsuba_clmul2_x48_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vpshufb     xmm1, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; X
+    vpshufb     xmm2, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x0f, 0x1f, 0x00                    ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x48_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vpshufb     xmm0, xmm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpshufd     xmm1, xmm0, 0x4e                    ; (A1, A0)
     vpxorq      xmm1, xmm1, xmm0                    ; A0 + A1
     vpclmulqdq  xmm3, xmm0, [rdi + 752], 0x11       ; A1·B1
@@ -323,13 +364,10 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     ret
 .more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_karatsuba_clmul2_x48_byte_swap]  ; byte_swap
-    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   ymm2, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q]  ; fold_q
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C3·H^22: C
@@ -524,31 +562,31 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm4, ymm4, [rdi + 832], 0x00       ; C2·H^23: (A0 + A1)·(B0 + B1)
     vmovdqu64   ymm9, [rdx]                         ; C1·H^24: C, bytes as in memory
     vpshufb     ymm9, ymm9, ymm0                    ; C1·H^24: C
-    vpxorq      ymm1, ymm9, ymm1                    ; C1·H^24: A = X + C
-    vpshufd     ymm9, ymm1, 0x4e                    ; C1·H^24: (A1, A0)
-    vpxorq      ymm9, ymm9, ymm1                    ; C1·H^24: A0 + A1
-    vpclmulqdq  ymm10, ymm1, [rdi], 0x11            ; C1·H^24: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C1·H^24: A0·B0
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^24: A = X + C
+    vpshufd     ymm9, ymm2, 0x4e                    ; C1·H^24: (A1, A0)
+    vpxorq      ymm9, ymm9, ymm2                    ; C1·H^24: A0 + A1
+    vpclmulqdq  ymm10, ymm2, [rdi], 0x11            ; C1·H^24: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C1·H^24: A0·B0
     vpclmulqdq  ymm9, ymm9, [rdi + 800], 0x00       ; C1·H^24: (A0 + A1)·(B0 + B1)
     vpternlogq  ymm12, ymm8, ymm5, 0x96             ; C1·H^24: HI += it
     vpternlogq  ymm13, ymm6, ymm3, 0x96             ; C1·H^24: LO += it
     vpternlogq  ymm14, ymm7, ymm4, 0x96             ; C1·H^24: MI += it
     vpxorq      ymm5, ymm12, ymm10                  ; C1·H^24: HI += it
-    vpxorq      ymm1, ymm13, ymm1                   ; C1·H^24: LO += it
-    vpternlogq  ymm14, ymm9, ymm1, 0x96             ; reduce: MI += LO
+    vpxorq      ymm2, ymm13, ymm2                   ; C1·H^24: LO += it
+    vpternlogq  ymm14, ymm9, ymm2, 0x96             ; reduce: MI += LO
     vpxorq      ymm3, ymm14, ymm5                   ; reduce: MI += HI: Σ A0·B1 + A1·B0
     vpsrldq     ymm4, ymm3, 0x08                    ; reduce: MI1
     vpslldq     ymm3, ymm3, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm1, ymm1, ymm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm1, ymm2, 0x10              ; reduce: LO0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      ymm1, ymm3, ymm1                    ; reduce: fold LO
-    vpclmulqdq  ymm3, ymm1, ymm2, 0x10              ; reduce: Y0·Q'
-    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  ymm5, ymm4, ymm1, 0x96              ; reduce: + HI
-    vpxorq      ymm1, ymm3, ymm5                    ; reduce: RES = fold(Y) + HI
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm3                    ; reduce: add up the lanes
+    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: LO0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm2, ymm1, 0x10              ; reduce: Y0·Q'
+    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm5, ymm4, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm2, ymm3, ymm5                    ; reduce: RES = fold(Y) + HI
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpxorq      xmm2, xmm2, xmm3                    ; reduce: add up the lanes
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768
@@ -563,26 +601,26 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     sub         rdi, rax                            ; H^m
     cmp         rcx, 0x20
     jae         .first
-    vpxorq      xmm2, xmm2, xmm2
+    vpxorq      xmm1, xmm1, xmm1
     vpxorq      xmm6, xmm6, xmm6
     vpxorq      xmm7, xmm7, xmm7
     jmp         .rest
 .first:
-    vmovdqu64   ymm2, [rdx]                         ; C·H^m: C, bytes as in memory
-    vpshufb     ymm2, ymm2, ymm0                    ; C·H^m: C
-    vpxorq      ymm1, ymm2, ymm1                    ; C·H^m: A = X + C
+    vmovdqu64   ymm1, [rdx]                         ; C·H^m: C, bytes as in memory
+    vpshufb     ymm1, ymm1, ymm0                    ; C·H^m: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^m: A = X + C
     vpshufd     ymm2, ymm1, 0x4e                    ; C·H^m: (A1, A0)
-    vpxorq      ymm3, ymm2, ymm1                    ; C·H^m: A0 + A1
+    vpxorq      ymm2, ymm2, ymm1                    ; C·H^m: A0 + A1
     vpclmulqdq  ymm7, ymm1, [rdi], 0x11             ; C·H^m: A1·B1
-    vpclmulqdq  ymm2, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
-    vpclmulqdq  ymm6, ymm3, [rdi + 800], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^m: A0·B0
+    vpclmulqdq  ymm6, ymm2, [rdi + 800], 0x00       ; C·H^m: (A0 + A1)·(B0 + B1)
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
 .block:
     vmovdqu64   ymm3, [rdx]                         ; C·H^i: C, bytes as in memory
     vpshufb     ymm3, ymm3, ymm0                    ; C·H^i: C
@@ -592,7 +630,7 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     vpclmulqdq  ymm3, ymm3, [rdi], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm4, ymm4, [rdi + 800], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
     vpxorq      ymm7, ymm7, ymm5                    ; C·H^i: HI += it
-    vpxorq      ymm2, ymm2, ymm3                    ; C·H^i: LO += it
+    vpxorq      ymm1, ymm1, ymm3                    ; C·H^i: LO += it
     vpxorq      ymm6, ymm6, ymm4                    ; C·H^i: MI += it
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
@@ -603,36 +641,83 @@ ghash_avx512vl_karatsuba_clmul2_x48_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    ymm3{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_karatsuba_clmul2_x48_bytes]
+    sub         rax, rcx
+    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x11
+    jae         .last_longest
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm3, [rdx]                         ; the first bytes
+    vmovq       xmm4, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 24]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm3, [rdx]                         ; the first bytes
+    vmovd       xmm4, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm4, xmm4, [rax + 20]              ; in their places
+    vporq       xmm3, xmm3, xmm4                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm3, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm4, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x01
+    vporq       xmm3, xmm3, xmm4
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm4, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm4, xmm4, 0x02
+    vporq       xmm3, xmm3, xmm4
+    vpandq      xmm3, xmm3, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   xmm3, [rdx]                         ; whole blocks
+    vmovdqu64   xmm4, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm4, xmm4, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm3, ymm3, xmm4, 0x01             ; with them
+.last_done:
     vpshufb     ymm3, ymm3, ymm0                    ; C
-    vpxorq      ymm1, ymm3, ymm1                    ; C·H^i: A = X + C; X counts once
-    vpshufd     ymm3, ymm1, 0x4e                    ; C·H^i: (A1, A0)
-    vpxorq      ymm3, ymm3, ymm1                    ; C·H^i: A0 + A1
-    vpclmulqdq  ymm4, ymm1, [rdi], 0x11             ; C·H^i: A1·B1
-    vpclmulqdq  ymm1, ymm1, [rdi], 0x00             ; C·H^i: A0·B0
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpshufd     ymm3, ymm2, 0x4e                    ; C·H^i: (A1, A0)
+    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: A0 + A1
+    vpclmulqdq  ymm4, ymm2, [rdi], 0x11             ; C·H^i: A1·B1
+    vpclmulqdq  ymm2, ymm2, [rdi], 0x00             ; C·H^i: A0·B0
     vpclmulqdq  ymm3, ymm3, [rdi + 800], 0x00       ; C·H^i: (A0 + A1)·(B0 + B1)
     vpxorq      ymm7, ymm7, ymm4                    ; C·H^i: HI += it
-    vpxorq      ymm2, ymm2, ymm1                    ; C·H^i: LO += it
+    vpxorq      ymm1, ymm1, ymm2                    ; C·H^i: LO += it
     vpxorq      ymm6, ymm6, ymm3                    ; C·H^i: MI += it
 .reduce:
-    vpternlogq  ymm6, ymm2, ymm7, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
-    vpsrldq     ymm1, ymm6, 0x08                    ; reduce: MI1
+    vpternlogq  ymm6, ymm1, ymm7, 0x96              ; reduce: MI += HI: Σ A0·B1 + A1·B0
+    vpsrldq     ymm2, ymm6, 0x08                    ; reduce: MI1
     vpslldq     ymm3, ymm6, 0x08                    ; reduce: MI0·x^64
-    vpxorq      ymm2, ymm2, ymm3                    ; reduce: LO += MI0·x^64
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; reduce: LO0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (LO1, LO0)
-    vpxorq      ymm2, ymm3, ymm2                    ; reduce: fold LO
-    vpclmulqdq  ymm3, ymm2, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; reduce: Y0·Q'
-    vpshufd     ymm2, ymm2, 0x4e                    ; reduce: (Y1, Y0)
-    vpternlogq  ymm7, ymm1, ymm2, 0x96              ; reduce: + HI
+    vpxorq      ymm1, ymm1, ymm3                    ; reduce: LO += MI0·x^64
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; reduce: LO0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (LO1, LO0)
+    vpxorq      ymm1, ymm3, ymm1                    ; reduce: fold LO
+    vpclmulqdq  ymm3, ymm1, [rel ghash_avx512vl_karatsuba_clmul2_x48_fold_q], 0x10  ; reduce: Y0·Q'
+    vpshufd     ymm1, ymm1, 0x4e                    ; reduce: (Y1, Y0)
+    vpternlogq  ymm7, ymm2, ymm1, 0x96              ; reduce: + HI
     vpxorq      ymm1, ymm3, ymm7                    ; reduce: RES = fold(Y) + HI
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
 .store:
-    vpshufb     xmm0, xmm1, xmm0                    ; X, bytes as in memory
+    vpshufb     xmm0, xmm2, xmm0                    ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's

@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      natural
 ; wipe       no: secrets may remain in xmm0-14; see each function
-; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 gfni pclmulqdq vpclmulqdq
+; cpu        avx avx2 avx512dq avx512f avx512vl gfni pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      214 instructions: clmul 73, load 24, other 28, shuffle 2, xor 87
 ;
@@ -37,6 +37,9 @@ section .rodata progbits alloc noexec nowrite align=16
 align 16
 ghash_avx512vl_winograd_clmul1_x48_natural_bit_reversal:
     db 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80
+align 16
+ghash_avx512vl_winograd_clmul1_x48_natural_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 ghash_avx512vl_winograd_clmul1_x48_natural_fold_q:
     db 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x87, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
@@ -372,25 +375,63 @@ ghash_avx512vl_winograd_clmul1_x48_natural_mul:
 
 ; void ghash_avx512vl_winograd_clmul1_x48_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = GHASH continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-14, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-14
 global ghash_avx512vl_winograd_clmul1_x48_natural_update:function (ghash_avx512vl_winograd_clmul1_x48_natural_update.end - ghash_avx512vl_winograd_clmul1_x48_natural_update)
 align 32
 ghash_avx512vl_winograd_clmul1_x48_natural_update:
     endbr64
     vmovdqu64   xmm0, [rsi]                         ; X, bytes as in memory
-    vgf2p8affineqb xmm1, xmm0, [rel ghash_avx512vl_winograd_clmul1_x48_natural_bit_reversal], 0x00  ; X
+    vgf2p8affineqb xmm2, xmm0, [rel ghash_avx512vl_winograd_clmul1_x48_natural_bit_reversal], 0x00  ; X
     cmp         rcx, 0x11
     jae         .more
     db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_winograd_clmul1_x48_natural_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
     vgf2p8affineqb xmm0, xmm0, [rel ghash_avx512vl_winograd_clmul1_x48_natural_bit_reversal], 0x00  ; C
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpxorq      xmm1, xmm0, [rdi + 752]             ; T = A + C1
     vpxorq      xmm2, xmm0, [rdi + 1552]            ; U = A + C2
     vpclmulqdq  xmm0, xmm0, xmm0, 0x10              ; A0·A1
@@ -406,13 +447,10 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     ret
 .more:
     vmovdqu64   ymm0, [rel ghash_avx512vl_winograd_clmul1_x48_natural_bit_reversal]  ; bit_reversal
-    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
-    db          0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 768
     jb          .tail
 .groups:
-    vmovdqu64   ymm2, [rel ghash_avx512vl_winograd_clmul1_x48_natural_fold_q]  ; fold_q
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    vmovdqu64   ymm1, [rel ghash_avx512vl_winograd_clmul1_x48_natural_fold_q]  ; fold_q
 .group:
     vmovdqu64   ymm3, [rdx + 64]                    ; C3·H^22: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C3·H^22: C
@@ -607,23 +645,23 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C2·H^23: U0·U1
     vmovdqu64   ymm9, [rdx]                         ; C1·H^24: C, bytes as in memory
     vgf2p8affineqb ymm9, ymm9, ymm0, 0x00           ; C1·H^24: C
-    vpxorq      ymm1, ymm9, ymm1                    ; C1·H^24: A = X + C
-    vpxorq      ymm9, ymm1, [rdi]                   ; C1·H^24: T = A + C1
-    vpxorq      ymm10, ymm1, [rdi + 800]            ; C1·H^24: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C1·H^24: A0·A1
+    vpxorq      ymm2, ymm9, ymm2                    ; C1·H^24: A = X + C
+    vpxorq      ymm9, ymm2, [rdi]                   ; C1·H^24: T = A + C1
+    vpxorq      ymm10, ymm2, [rdi + 800]            ; C1·H^24: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C1·H^24: A0·A1
     vpclmulqdq  ymm9, ymm9, ymm9, 0x10              ; C1·H^24: T0·T1
     vpclmulqdq  ymm10, ymm10, ymm10, 0x10           ; C1·H^24: U0·U1
     vpternlogq  ymm12, ymm6, ymm3, 0x96             ; C1·H^24: S += it
     vpternlogq  ymm13, ymm7, ymm4, 0x96             ; C1·H^24: LO += it
     vpternlogq  ymm14, ymm8, ymm5, 0x96             ; C1·H^24: HI += it
-    vpxorq      ymm1, ymm12, ymm1                   ; C1·H^24: S += it
-    vpternlogq  ymm13, ymm9, ymm1, 0x96             ; reduce: LO += S
-    vpternlogq  ymm14, ymm10, ymm1, 0x96            ; reduce: HI += S
-    vpclmulqdq  ymm3, ymm14, ymm2, 0x01             ; reduce: HI1·Q
-    vpslldq     ymm1, ymm14, 0x08                   ; reduce: HI0·x^64
-    vpternlogq  ymm1, ymm13, ymm3, 0x96             ; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm3, [rdi + 1600], 0x96      ; reduce: minus the key terms
+    vpxorq      ymm2, ymm12, ymm2                   ; C1·H^24: S += it
+    vpternlogq  ymm13, ymm9, ymm2, 0x96             ; reduce: LO += S
+    vpternlogq  ymm14, ymm10, ymm2, 0x96            ; reduce: HI += S
+    vpclmulqdq  ymm3, ymm14, ymm1, 0x01             ; reduce: HI1·Q
+    vpslldq     ymm2, ymm14, 0x08                   ; reduce: HI0·x^64
+    vpternlogq  ymm2, ymm13, ymm3, 0x96             ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, [rdi + 1600], 0x96      ; reduce: minus the key terms
     add         rdx, 768                            ; next group
     sub         rcx, 768
     cmp         rcx, 768
@@ -636,7 +674,7 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     and         rax, -16
     lea         rdi, [rdi + 768]
     sub         rdi, rax                            ; H^m
-    vmovdqu64   xmm2, [rdi + 1600]                  ; R_m: the key terms of H^m … H^1
+    vmovdqu64   xmm1, [rdi + 1600]                  ; R_m: the key terms of H^m … H^1
     cmp         rcx, 0x20
     jae         .first
     vpxorq      xmm3, xmm3, xmm3
@@ -646,19 +684,18 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
 .first:
     vmovdqu64   ymm3, [rdx]                         ; C·H^m: C, bytes as in memory
     vgf2p8affineqb ymm3, ymm3, ymm0, 0x00           ; C·H^m: C
-    vpxorq      ymm1, ymm3, ymm1                    ; C·H^m: A = X + C
-    vpxorq      ymm4, ymm1, [rdi]                   ; C·H^m: T = A + C1
-    vpxorq      ymm5, ymm1, [rdi + 800]             ; C·H^m: U = A + C2
-    vpclmulqdq  ymm3, ymm1, ymm1, 0x10              ; C·H^m: A0·A1
+    vpxorq      ymm2, ymm3, ymm2                    ; C·H^m: A = X + C
+    vpxorq      ymm4, ymm2, [rdi]                   ; C·H^m: T = A + C1
+    vpxorq      ymm5, ymm2, [rdi + 800]             ; C·H^m: U = A + C2
+    vpclmulqdq  ymm3, ymm2, ymm2, 0x10              ; C·H^m: A0·A1
     vpclmulqdq  ymm8, ymm4, ymm4, 0x10              ; C·H^m: T0·T1
     vpclmulqdq  ymm4, ymm5, ymm5, 0x10              ; C·H^m: U0·U1
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
     cmp         rcx, 0x20
     jb          .after_block
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
 .block:
     vmovdqu64   ymm5, [rdx]                         ; C·H^i: C, bytes as in memory
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C·H^i: C
@@ -679,33 +716,78 @@ ghash_avx512vl_winograd_clmul1_x48_natural_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    ymm5{k1}{z}, [rdx]                  ; C, zero-padded
+    lea         rax, [rel ghash_avx512vl_winograd_clmul1_x48_natural_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x11
+    jae         .last_longest
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    db          0x0f, 0x1f, 0x44, 0x00, 0x00        ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm5, [rdx]                         ; the first bytes
+    vmovq       xmm6, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 24]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm5, [rdx]                         ; the first bytes
+    vmovd       xmm6, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm6, xmm6, [rax + 20]              ; in their places
+    vporq       xmm5, xmm5, xmm6                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm5, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm6, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm6, xmm6, 0x01
+    vporq       xmm5, xmm5, xmm6
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm6, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm6, xmm6, 0x02
+    vporq       xmm5, xmm5, xmm6
+    vpandq      xmm5, xmm5, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   xmm5, [rdx]                         ; whole blocks
+    vmovdqu64   xmm6, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm6, xmm6, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm5, ymm5, xmm6, 0x01             ; with them
+.last_done:
     vgf2p8affineqb ymm5, ymm5, ymm0, 0x00           ; C
-    vpxorq      ymm1, ymm5, ymm1                    ; C·H^i: A = X + C; X counts once
-    vpxorq      ymm5, ymm1, [rdi]                   ; C·H^i: T = A + C1
-    vpxorq      ymm6, ymm1, [rdi + 800]             ; C·H^i: U = A + C2
-    vpclmulqdq  ymm1, ymm1, ymm1, 0x10              ; C·H^i: A0·A1
+    vpxorq      ymm2, ymm5, ymm2                    ; C·H^i: A = X + C; X counts once
+    vpxorq      ymm5, ymm2, [rdi]                   ; C·H^i: T = A + C1
+    vpxorq      ymm6, ymm2, [rdi + 800]             ; C·H^i: U = A + C2
+    vpclmulqdq  ymm2, ymm2, ymm2, 0x10              ; C·H^i: A0·A1
     vpclmulqdq  ymm5, ymm5, ymm5, 0x10              ; C·H^i: T0·T1
     vpclmulqdq  ymm6, ymm6, ymm6, 0x10              ; C·H^i: U0·U1
-    vpxorq      ymm3, ymm3, ymm1                    ; C·H^i: S += it
+    vpxorq      ymm3, ymm3, ymm2                    ; C·H^i: S += it
     vpxorq      ymm8, ymm8, ymm5                    ; C·H^i: LO += it
     vpxorq      ymm4, ymm4, ymm6                    ; C·H^i: HI += it
 .reduce:
-    vpxorq      ymm1, ymm4, ymm3                    ; reduce: HI += S
-    vpclmulqdq  ymm4, ymm1, [rel ghash_avx512vl_winograd_clmul1_x48_natural_fold_q], 0x01  ; reduce: HI1·Q
-    vpslldq     ymm1, ymm1, 0x08                    ; reduce: HI0·x^64
-    vpternlogq  ymm8, ymm3, ymm1, 0x96              ; reduce: + LO
-    vpxorq      ymm1, ymm4, ymm8                    ; reduce: RES = fold(HI) + LO
-    vextracti64x2 xmm3, ymm1, 0x01                  ; reduce: upper lanes
-    vpternlogq  xmm1, xmm3, xmm2, 0x96              ; reduce: minus the key terms
+    vpxorq      ymm2, ymm4, ymm3                    ; reduce: HI += S
+    vpclmulqdq  ymm4, ymm2, [rel ghash_avx512vl_winograd_clmul1_x48_natural_fold_q], 0x01  ; reduce: HI1·Q
+    vpslldq     ymm2, ymm2, 0x08                    ; reduce: HI0·x^64
+    vpternlogq  ymm8, ymm3, ymm2, 0x96              ; reduce: + LO
+    vpxorq      ymm2, ymm4, ymm8                    ; reduce: RES = fold(HI) + LO
+    vextracti64x2 xmm3, ymm2, 0x01                  ; reduce: upper lanes
+    vpternlogq  xmm2, xmm3, xmm1, 0x96              ; reduce: minus the key terms
 .store:
-    vgf2p8affineqb xmm0, xmm1, xmm0, 0x00           ; X, bytes as in memory
+    vgf2p8affineqb xmm0, xmm2, xmm0, 0x00           ; X, bytes as in memory
     vmovdqu64   [rsi], xmm0                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
-    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
     ret
 .end:

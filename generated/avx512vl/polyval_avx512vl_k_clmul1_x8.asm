@@ -9,7 +9,7 @@
 ;            papers/intel-2023 Table 10 (reflected), Table 8 (natural)
 ; order      reflected
 ; wipe       no: secrets may remain in xmm0-13; see each function
-; cpu        avx avx2 avx512bw avx512dq avx512f avx512vl bmi2 pclmulqdq vpclmulqdq
+; cpu        avx avx2 avx512dq avx512f avx512vl pclmulqdq vpclmulqdq
 ; abi        sysv: System V AMD64 psABI, section 3.2
 ; group      38 instructions: clmul 17, load 4, other 4, shuffle 2, xor 11
 ;
@@ -34,6 +34,9 @@ section .note.gnu.property note alloc noexec align=8
 
 section .rodata progbits alloc noexec nowrite align=16
 
+align 16
+polyval_avx512vl_k_clmul1_x8_bytes:
+    db 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 align 16
 polyval_avx512vl_k_clmul1_x8_fold_q:
     db 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc2
@@ -150,22 +153,59 @@ polyval_avx512vl_k_clmul1_x8_mul:
 
 ; void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len)
 ;   x = POLYVAL continued over len bytes, the last block zero-padded
-;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi
+;   stack 0 bytes; writes xmm0-13, rax rcx rdx rdi r8
 ;   secrets may remain in xmm0-13
 global polyval_avx512vl_k_clmul1_x8_update:function (polyval_avx512vl_k_clmul1_x8_update.end - polyval_avx512vl_k_clmul1_x8_update)
 align 32
 polyval_avx512vl_k_clmul1_x8_update:
     endbr64
-    vmovdqu64   xmm1, [rsi]                         ; X
+    vmovdqu64   xmm2, [rsi]                         ; X
     cmp         rcx, 0x11
     jae         .more
     cmp         rcx, 0x00
     je          .done
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    xmm0{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      xmm0, xmm0, xmm1                    ; A = X + C
+    lea         rax, [rel polyval_avx512vl_k_clmul1_x8_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x10
+    jae         .few_longest
+    cmp         rcx, 0x08
+    jb          .few_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_8:
+    cmp         rcx, 0x04
+    jb          .few_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .few_done
+.few_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    db          0x90                                ; padding: a jump keeps off the end of a 32-byte line
+    jmp         .few_done
+.few_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+.few_done:
+    vpxorq      xmm0, xmm0, xmm2                    ; A = X + C
     vpclmulqdq  xmm1, xmm0, [rdi + 272], 0x00       ; A0·K0
     vpclmulqdq  xmm3, xmm0, [rdi + 272], 0x10       ; A0·K1
     vpclmulqdq  xmm2, xmm0, [rdi + 112], 0x01       ; A1·B0
@@ -178,16 +218,17 @@ polyval_avx512vl_k_clmul1_x8_update:
     vmovdqu64   [rsi], xmm0                         ; X
     ret
 .more:
+    db          0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00  ; padding: a jump keeps off the end of a 32-byte line
     cmp         rcx, 0x80
     jb          .tail
 .groups:
     vmovdqu64   ymm0, [rel polyval_avx512vl_k_clmul1_x8_fold_q]  ; fold_q
 .group:
-    vmovdqu64   ymm2, [rdx + 64]                    ; C3·H^2: C
-    vpclmulqdq  ymm12, ymm2, [rdi + 224], 0x00      ; C3·H^2: A0·K0
-    vpclmulqdq  ymm13, ymm2, [rdi + 224], 0x10      ; C3·H^2: A0·K1
-    vpclmulqdq  ymm3, ymm2, [rdi + 64], 0x01        ; C3·H^2: A1·B0
-    vpclmulqdq  ymm2, ymm2, [rdi + 64], 0x11        ; C3·H^2: A1·B1
+    vmovdqu64   ymm1, [rdx + 64]                    ; C3·H^2: C
+    vpclmulqdq  ymm12, ymm1, [rdi + 224], 0x00      ; C3·H^2: A0·K0
+    vpclmulqdq  ymm13, ymm1, [rdi + 224], 0x10      ; C3·H^2: A0·K1
+    vpclmulqdq  ymm3, ymm1, [rdi + 64], 0x01        ; C3·H^2: A1·B0
+    vpclmulqdq  ymm1, ymm1, [rdi + 64], 0x11        ; C3·H^2: A1·B1
     vmovdqu64   ymm4, [rdx + 96]                    ; C4·H^1: C
     vpclmulqdq  ymm5, ymm4, [rdi + 256], 0x00       ; C4·H^1: A0·K0
     vpclmulqdq  ymm6, ymm4, [rdi + 256], 0x10       ; C4·H^1: A0·K1
@@ -199,9 +240,9 @@ polyval_avx512vl_k_clmul1_x8_update:
     vpclmulqdq  ymm11, ymm8, [rdi + 32], 0x01       ; C2·H^3: A1·B0
     vpclmulqdq  ymm8, ymm8, [rdi + 32], 0x11        ; C2·H^3: A1·B1
     vpternlogq  ymm12, ymm3, ymm5, 0x96             ; C2·H^3: LO += it
-    vpternlogq  ymm13, ymm2, ymm6, 0x96             ; C2·H^3: HI += it
-    vmovdqu64   ymm2, [rdx]                         ; C1·H^4: C
-    vpxorq      ymm1, ymm2, ymm1                    ; C1·H^4: A = X + C
+    vpternlogq  ymm13, ymm1, ymm6, 0x96             ; C2·H^3: HI += it
+    vmovdqu64   ymm1, [rdx]                         ; C1·H^4: C
+    vpxorq      ymm1, ymm1, ymm2                    ; C1·H^4: A = X + C
     vpclmulqdq  ymm2, ymm1, [rdi + 160], 0x00       ; C1·H^4: A0·K0
     vpclmulqdq  ymm3, ymm1, [rdi + 160], 0x10       ; C1·H^4: A0·K1
     vpclmulqdq  ymm5, ymm1, [rdi], 0x01             ; C1·H^4: A1·B0
@@ -216,7 +257,7 @@ polyval_avx512vl_k_clmul1_x8_update:
     vpternlogq  ymm13, ymm1, ymm2, 0x96             ; reduce: + HI
     vpxorq      ymm1, ymm3, ymm13                   ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm2, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm2                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm1, xmm2                    ; reduce: add up the lanes
     add         rdx, 0x80                           ; next group
     sub         rcx, 0x80
     cmp         rcx, 0x80
@@ -233,18 +274,18 @@ polyval_avx512vl_k_clmul1_x8_update:
     jae         .first
     vpxorq      xmm5, xmm5, xmm5
     vpxorq      xmm6, xmm6, xmm6
-    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    db          0x0f, 0x1f, 0x40, 0x00              ; padding: a jump keeps off the end of a 32-byte line
     jmp         .rest
 .first:
     vmovdqu64   ymm0, [rdx]                         ; C·H^m: C
-    vpxorq      ymm0, ymm0, ymm1                    ; C·H^m: A = X + C
+    vpxorq      ymm0, ymm0, ymm2                    ; C·H^m: A = X + C
     vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^m: A0·K0
     vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10       ; C·H^m: A0·K1
     vpclmulqdq  ymm3, ymm0, [rdi], 0x01             ; C·H^m: A1·B0
     vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^m: A1·B1
     vpxorq      ymm5, ymm1, ymm3                    ; C·H^m: LO += it
     vpxorq      ymm6, ymm2, ymm0                    ; C·H^m: HI += it
-    vpxorq      xmm1, xmm1, xmm1                    ; C·H^m: X counts once
+    vpxorq      xmm2, xmm2, xmm2                    ; C·H^m: X counts once
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
     sub         rcx, 0x20
@@ -252,11 +293,11 @@ polyval_avx512vl_k_clmul1_x8_update:
     jb          .after_block
 .block:
     vmovdqu64   ymm0, [rdx]                         ; C·H^i: C
-    vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x00       ; C·H^i: A0·K0
+    vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  ymm3, ymm0, [rdi + 160], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  ymm4, ymm0, [rdi], 0x01             ; C·H^i: A1·B0
     vpclmulqdq  ymm0, ymm0, [rdi], 0x11             ; C·H^i: A1·B1
-    vpternlogq  ymm5, ymm2, ymm4, 0x96              ; C·H^i: LO += it
+    vpternlogq  ymm5, ymm1, ymm4, 0x96              ; C·H^i: LO += it
     vpternlogq  ymm6, ymm3, ymm0, 0x96              ; C·H^i: HI += it
     add         rdi, 0x20                           ; the next powers
     add         rdx, 0x20                           ; the next blocks
@@ -268,11 +309,56 @@ polyval_avx512vl_k_clmul1_x8_update:
     cmp         rcx, 0x00
     je          .reduce
 .rest:
-    mov         rax, -1
-    bzhi        rax, rax, rcx
-    kmovq       k1, rax                             ; one bit a byte that is left
-    vmovdqu8    ymm0{k1}{z}, [rdx]                  ; C, zero-padded
-    vpxorq      ymm0, ymm0, ymm1                    ; C·H^i: A = X + C; X counts once
+    lea         rax, [rel polyval_avx512vl_k_clmul1_x8_bytes]
+    sub         rax, rcx
+    cmp         rcx, 0x11
+    jae         .last_longest
+    db          0x66, 0x90                          ; padding: a jump keeps off the end of a 32-byte line
+    cmp         rcx, 0x10
+    jb          .last_under_16
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+    jmp         .last_done
+.last_under_16:
+    cmp         rcx, 0x08
+    jb          .last_under_8
+    vmovq       xmm0, [rdx]                         ; the first bytes
+    vmovq       xmm1, [rdx + rcx - 8]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 24]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .last_done
+.last_under_8:
+    cmp         rcx, 0x04
+    jb          .last_under_4
+    vmovd       xmm0, [rdx]                         ; the first bytes
+    vmovd       xmm1, [rdx + rcx - 4]               ; the last bytes
+    vpshufb     xmm1, xmm1, [rax + 20]              ; in their places
+    vporq       xmm0, xmm0, xmm1                    ; zero-padded
+    jmp         .last_done
+.last_under_4:
+    movzx       r8d, byte [rdx]                     ; byte 0
+    vmovq       xmm0, r8
+    mov         r8d, 0x00                           ; no byte stays
+    mov         r8, rcx
+    shr         r8, 0x01
+    movzx       r8d, byte [rdx + r8]                ; byte n >> 1
+    vmovq       xmm1, r8
+    mov         r8d, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x01
+    vporq       xmm0, xmm0, xmm1
+    movzx       ecx, byte [rdx + rcx - 1]           ; the last byte
+    vmovq       xmm1, rcx
+    mov         ecx, 0x00                           ; no byte stays
+    vpslldq     xmm1, xmm1, 0x02
+    vporq       xmm0, xmm0, xmm1
+    vpandq      xmm0, xmm0, [rax + 112]             ; zero-padded
+    jmp         .last_done
+.last_longest:
+    vmovdqu64   xmm0, [rdx]                         ; whole blocks
+    vmovdqu64   xmm1, [rdx + rcx - 16]              ; the last 16 bytes
+    vpshufb     xmm1, xmm1, [rax + 48]              ; those of the last block, zero-padded
+    vinserti64x2 ymm0, ymm0, xmm1, 0x01             ; with them
+.last_done:
+    vpxorq      ymm0, ymm0, ymm2                    ; C·H^i: A = X + C; X counts once
     vpclmulqdq  ymm1, ymm0, [rdi + 160], 0x00       ; C·H^i: A0·K0
     vpclmulqdq  ymm2, ymm0, [rdi + 160], 0x10       ; C·H^i: A0·K1
     vpclmulqdq  ymm3, ymm0, [rdi], 0x01             ; C·H^i: A1·B0
@@ -284,9 +370,9 @@ polyval_avx512vl_k_clmul1_x8_update:
     vpshufd     ymm1, ymm5, 0x4e                    ; reduce: (LO1, LO0)
     vpternlogq  ymm1, ymm6, ymm0, 0x96              ; reduce: RES = fold(LO) + HI
     vextracti64x2 xmm0, ymm1, 0x01                  ; reduce: upper lanes
-    vpxorq      xmm1, xmm1, xmm0                    ; reduce: add up the lanes
+    vpxorq      xmm2, xmm1, xmm0                    ; reduce: add up the lanes
 .store:
-    vmovdqu64   [rsi], xmm1                         ; X
+    vmovdqu64   [rsi], xmm2                         ; X
 .done:
     vzeroupper                                      ; upper halves are the caller's
     ret

@@ -28,8 +28,6 @@ class RegisterFile:
     """Names by hardware number, for banners and audits."""
     parts: Mapping[int, tuple[str, ...]]
     """Assembler names by width in bits, each by hardware number."""
-    free: tuple[int, ...] = ()
-    """Registers that any function may use, independent of conventions: mask registers."""
 
     @property
     def stem(self) -> str:

@@ -32,9 +32,6 @@ KINDS = {
     "h": "vector register of half the operation's width",
     "q": "64-bit general register",
     "d": "32-bit general register, zero-extending",
-    "k": "mask register",
-    "kz": "mask register, the other elements of the destination zeroed",
-    "km": "mask register, the other elements of the destination kept",
     "mv": "as many bytes of memory as the operation is wide",
     "m128": "16 bytes of memory",
     "m128a": "16 bytes of memory, address a multiple of 16 or a fault",
@@ -78,7 +75,6 @@ _VECTOR_KINDS = ("v", "h", "x")
 _REGISTER_KINDS = {
     RegClass.VEC: {"v", "h", "x"},
     RegClass.GPR: {"q", "d"},
-    RegClass.MASK: {"k", "kz", "km"},
 }
 
 
@@ -278,9 +274,9 @@ class Isa:
         return "mirror_bits" in self.lower
 
     @property
-    def masked(self) -> bool:
-        """Whether it loads the tail under a byte mask."""
-        return "load_bytes" in self.lower
+    def partial_registers(self) -> bool:
+        """Whether one register takes all that is left of a text, however many lanes that fills."""
+        return "take_lane" in self.lower
 
     def __post_init__(self) -> None:
         for code, steps in self.lower.items():

@@ -12,6 +12,10 @@ from ghashgen.kernels.core import Value
 from ghashgen.kernels.families import DEFAULT, families
 from ghashgen.kernels.manifest import Entry, TableEntry
 
+TOGETHER = frozenset({"avx512bw", "avx512dq", "avx512vl"})
+"""Features of which no CPU has one alone. A kernel that needs one is offered where all are: else
+kernels would be chosen, and linked, for a CPU that does not exist."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -50,8 +54,9 @@ class Candidate:
 
     @cached_property
     def needs(self) -> frozenset[str]:
-        """CPU features."""
-        return frozenset(self.entry.cpu_features)
+        """CPU features that it is offered for."""
+        needs = frozenset(self.entry.cpu_features)
+        return needs | TOGETHER if needs & TOGETHER else needs
 
     @property
     def table(self) -> TableEntry:

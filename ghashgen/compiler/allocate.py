@@ -54,7 +54,6 @@ def allocate(
         RegClass.VEC: sorted(
             range(vector_limit or isa.vector_registers), key=lambda i: (i in abi.saved_vectors, i)
         ),
-        **{cls: file.free for cls, file in isa.arch.registers.items() if file.free},
         RegClass.GPR: (*abi.volatile, *abi.saved),
     }
     fixed = dict(zip(program.params, abi.params, strict=False))

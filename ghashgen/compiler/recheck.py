@@ -79,10 +79,7 @@ def recheck(selected: Program, allocated: Program, slots: int, isa: Isa, abi: Ab
     """
     writable: list[Place] = [PReg(RegClass.VEC, number) for number in range(isa.vector_registers)]
     writable += [PReg(RegClass.GPR, number) for number in (*abi.volatile, *abi.saved)]
-    writable += [
-        PReg(cls, number) for cls, file in isa.arch.registers.items() for number in file.free
-    ]
-    # The first slots are the program's own buffer.
+    # The first slots are a buffer of the program's own.
     writable += [Slot(index) for index in range(selected.slots, slots)]
     if [block.label for block in selected.blocks] != [block.label for block in allocated.blocks]:
         raise AllocationError(f"{allocated.name}: blocks differ")

@@ -2,7 +2,7 @@
 
 It zeroes all vector registers and slots that were written. Of the general registers it zeroes those
 that are loaded from memory and those that may, at some return, hold a value computed from memory or
-a vector register; of the masks the latter. `verify` checks the bytes for completeness.
+a vector register. `verify` checks the bytes for completeness.
 """
 
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from ghashgen.arch.rows import Isa
 from ghashgen.compiler.liveness import falls_through, positions, targets
 from ghashgen.ir.program import Argument, Flow, Op, PReg, Program, Reg, RegClass, Slot
 
-_GPR, _MASK = RegClass.GPR, RegClass.MASK
+_GPR = RegClass.GPR
 
 
 def wiped(
@@ -37,22 +37,14 @@ def wiped(
         for reg in isa.rows[op.code].effects(op)[1]
         if reg.cls is _GPR
     }
-    at_returns = _data_at_returns(program, isa)
-    data = loaded | {reg for reg in at_returns if reg.cls is _GPR}
+    data = loaded | _data_at_returns(program, isa)
     for number in sorted(reg.index for reg in data - {*given}):
         out.append(replace(isa.arch.frame.zero(number), comment="wipe"))
-    masks = sorted(reg.index for reg in at_returns if reg.cls is _MASK)
-    if masks:
-        # A mask with data was made from a loaded number, whose register is zero by now.
-        (to_mask,), zero_now = isa.lower["to_mask"], min(reg.index for reg in data - {*given})
-        for number in masks:
-            made = (PReg(_MASK, number), PReg(_GPR, zero_now))
-            out.append(Op(to_mask.row, made, comment="wipe"))
     return out
 
 
 def _data_at_returns(program: Program, isa: Isa) -> set[Reg]:
-    """Return the general and mask registers that may hold data at some return, by data flow."""
+    """Return the general registers that may hold data at some return, by data flow."""
     blocks, at = program.blocks, positions(program.blocks)
     starts: list[set[Reg] | None] = [set(), *(None for _ in blocks[1:])]
     found: set[Reg] = set()
@@ -77,12 +69,12 @@ def _data_at_returns(program: Program, isa: Isa) -> set[Reg]:
 
 
 def _after(op: Op, isa: Isa, state: set[Reg]) -> set[Reg]:
-    """Return the general and mask registers that may hold data after an operation."""
+    """Return the general registers that may hold data after an operation."""
     row = isa.rows[op.code]
     reads, writes = row.effects(op)
     parameter = any(isinstance(operand, Argument) for operand in op.operands)
     made = (row.audit_class == "load" and not parameter) or any(
         reg in state or reg.cls is RegClass.VEC for reg in reads
     )
-    own = {reg for reg in writes if reg.cls is not RegClass.VEC}
+    own = {reg for reg in writes if reg.cls is _GPR}
     return state | own if made else state - own

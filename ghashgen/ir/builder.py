@@ -272,30 +272,6 @@ class Builder:
         """Record a load of 16 bytes per lane."""
         return self._vec("load", memory, note=note, lanes=lanes)
 
-    def byte_mask(self, count: VReg) -> VReg:
-        """Record a mask of the first `count` bytes (a general register below 64)."""
-        mask = self._new(RegClass.MASK, "bytes")
-        self.emit("low_bits", mask, count, note="one bit a byte that is left")
-        return mask
-
-    def mask_of(self, bits: VReg, note: str = "") -> VReg:
-        """Record a mask of the bits of a general register."""
-        mask = self._new(RegClass.MASK, "bytes")
-        self.emit("mask_of", mask, bits, note=note)
-        return mask
-
-    def load_bytes(self, memory: Mem, mask: VReg, note: str, lanes: int) -> VReg:
-        """Record a load of the bytes that a mask selects, zeros elsewhere."""
-        return self._vec("load_bytes", mask, memory, note=note, lanes=lanes)
-
-    def keep_bytes(self, mask: VReg, a: VReg, note: str = "") -> VReg:
-        """Record the bytes of `a` that a mask selects, zeros elsewhere."""
-        return self._vec("keep_bytes", mask, a, note=note)
-
-    def store_bytes(self, memory: Mem, mask: VReg, value: VReg, note: str = "") -> None:
-        """Record a store of the bytes that a mask selects."""
-        self.emit("store_bytes", memory, mask, value, note=note)
-
     def load_spread(self, memory: Mem, lanes: int, note: str = "") -> VReg:
         """Record a load of 16 bytes into every one of `lanes` lanes."""
         return self._vec("load_spread" if lanes > 1 else "load", memory, note=note, lanes=lanes)
@@ -309,11 +285,24 @@ class Builder:
         self.emit("store_high", memory, value, note=note)
 
     def first_lane(self, a: VReg) -> VReg:
-        """Return lane 0; nothing may read the other lanes through the result."""
-        if self.lanes_of(a) == 1:
+        """Return lane 0 alone; nobody may read the others through the result."""
+        return self.first_lanes(a, 1)
+
+    def first_lanes(self, a: VReg, lanes: int) -> VReg:
+        """Return so many lanes of those that a register has, from lane 0, as `first_lane`."""
+        if self.lanes_of(a) <= lanes:
             return a
         out = self._new(RegClass.VEC)
-        self._record("copy", (out, a), LANE_BITS, "")
+        self._lanes[out] = lanes
+        self._record("copy", (out, a), LANE_BITS * lanes, "")
+        return out
+
+    def lane(self, a: VReg, lane: int, note: str = "") -> VReg:
+        """Record a lane alone."""
+        if lane == 0:
+            return self.first_lane(a)
+        out = self._new(RegClass.VEC)
+        self.emit("take_lane", out, a, lane, note=note)
         return out
 
     def add_halves(self, a: VReg, note: str = "") -> VReg:
@@ -336,6 +325,10 @@ class Builder:
     def lanes_down(self, a: VReg, lanes: int, note: str = "") -> VReg:
         """Record lane l + `lanes` in lane l, zeros at the top."""
         return self._vec("lanes_down", a, 2 * lanes, note=note)
+
+    def lanes_up(self, a: VReg, lanes: int, note: str = "") -> VReg:
+        """Record lane l - `lanes` in lane l, zeros at the bottom."""
+        return self._vec("lanes_up", a, 2 * (self.lanes_of(a) - lanes), note=note)
 
     def load_part(self, code: str, memory: Mem, note: str = "") -> VReg:
         """Record a zero-extending load of 8 or 4 bytes (code load64 or load32)."""

@@ -18,7 +18,6 @@ class RegClass(enum.StrEnum):
 
     VEC = "v"
     GPR = "r"
-    MASK = "k"
 
 
 class Flow(enum.StrEnum):
@@ -325,6 +324,8 @@ CODES: Mapping[str, Code] = {
     "insert_lane": Code("wrri", "a with lane i replaced by b"),
     "spread_lane": Code("wr", "lane 0 in every lane"),
     "lanes_down": Code("wri", "a >> 64·i across lanes, zeros enter at the top"),
+    "lanes_up": Code("wri", "the register above 0, both >> 64·i across lanes: lanes enter lower"),
+    "take_lane": Code("wri", "lane i"),
     "xor3": Code("wrrr", "a + b + c"),
     "zero": Code("w", "0"),
     "copy": Code("wr", "a"),
@@ -335,16 +336,10 @@ CODES: Mapping[str, Code] = {
     "load_spread": Code("wm", "16 bytes, in every lane", memory=16),
     "store": Code("mr", "16 bytes"),
     "store_high": Code("mr", "the upper of two lanes, 16 bytes", memory=16),
-    "load_bytes": Code("wrm", "the bytes that a mask selects, zeros elsewhere; no fault outside"),
-    "keep_bytes": Code("wrr", "the bytes of b that a mask selects, zeros elsewhere"),
-    "store_bytes": Code("mrr", "the bytes of b that a mask selects; no fault outside"),
     "store64": Code("mr", "the low 8 bytes", memory=8),
     "store32": Code("mr", "the low 4 bytes", memory=4),
     "store16": Code("mr", "the low 2 bytes", memory=2),
     "store8": Code("mr", "the low byte", memory=1),
-    "to_mask": Code("wr", "mask of the bits of a, a general register"),
-    "low_bits": Code("wr", "mask of the low a bits, a a general register below 64"),
-    "mask_of": Code("wr", "mask of the bits of a general register"),
     "from_gpr": Code("wr", "a general register, zero-extended"),
     "to_gpr": Code("wr", "the low half, in a general register"),
     # general registers
@@ -362,7 +357,6 @@ CODES: Mapping[str, Code] = {
     "gpr_shl": Code("wri", "a << i"),
     "gpr_shr": Code("wri", "a >> i"),
     "gpr_neg": Code("wr", "-a"),
-    "gpr_ones": Code("wr", "2^a - 1, a below 256: ones in all 64 bits from 64 on"),
     "clear_upper": Code("", "zero the vector registers above lane 0, for narrow code after it"),
     # control; comparisons are unsigned
     "jump": Code("l", "go to the label", flow=Flow.JUMP),

@@ -1,8 +1,9 @@
 """README's summary: three claims, each with its figures and its limit, and one short table."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ghashgen.lab.changed import MARK
 from ghashgen.lab.reached import REACHED, verdicts
 from ghashgen.lab.standing import Pair, figure, markdown_table, pair, wrapped
 from ghashgen.records.core import size_name
@@ -48,7 +49,18 @@ def proved_claim(sentence: str, trusted_lines: int) -> str:
     )
 
 
-def fast_claim(hashes: Sequence[Record], messages: Sequence[Record], goals: Book) -> str:
+Changed = Mapping[str, Collection[str]]
+"""By a record's slug, the kernels that have other code now than when they were measured."""
+
+OLD = f"{MARK} Some kernels had other code when measured; [results](docs/results.md) mark them."
+
+
+def fast_claim(
+    hashes: Sequence[Record],
+    messages: Sequence[Record],
+    goals: Book,
+    changed: Changed,
+) -> str:
     """Return the claim about speed: the range of each function, and where it ends."""
     sides = ((HASH, hashes), (MESSAGES, messages))
     found = [(side, _every(records, side.mode, side.keys)) for side, records in sides]
@@ -58,6 +70,7 @@ def fast_claim(hashes: Sequence[Record], messages: Sequence[Record], goals: Book
     sizes = [size for _, pairs in found for size, _ in pairs]
     limits = (
         "each figure takes our fastest kernel for that length, and no other CPU was measured.",
+        _changed(sides, changed),
         _chained(sides),
         _goals(messages, goals),
     )
@@ -80,9 +93,9 @@ def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     )
 
 
-def table(hashes: Sequence[Record], messages: Sequence[Record]) -> str:
+def table(hashes: Sequence[Record], messages: Sequence[Record], changed: Changed) -> str:
     """Return the short table, a row for each function and CPU; nothing where none was measured."""
-    rows = [*_rows(hashes, HASH), *_rows(messages, MESSAGES)]
+    rows = [*_rows(hashes, HASH, changed), *_rows(messages, MESSAGES, changed)]
     if not rows:
         return ""
     title = wrapped(
@@ -90,15 +103,17 @@ def table(hashes: Sequence[Record], messages: Sequence[Record]) -> str:
         "cycles per call, or per byte (/B). AES-GCM: whole messages sealed, 12 bytes of AAD; "
         "128-bit and 256-bit keys in ranges, 128-bit keys at one length."
     )
-    return f"{title}\n\n{markdown_table(COLUMNS, rows)}"
+    old = any(MARK in cell for row in rows for cell in row)
+    return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
 
 
-def _rows(records: Sequence[Record], side: Side) -> Iterator[tuple[str, ...]]:
+def _rows(records: Sequence[Record], side: Side, changed: Changed) -> Iterator[tuple[str, ...]]:
     for record in records:
         if pairs := _pairs(record, side.mode, side.keys):
             single = (pair(record.results, size, side.mode, side.keys[0]) for size in SIZES)
+            mark = MARK if _old(record, side, changed) else ""
             yield (
-                *(side.title, record.title, _range(pairs)),
+                *(side.title, f"{record.title}{mark}", _range(pairs)),
                 *(f"{one.ratio:.2f} ({figure(one.kernel)})" if one else "" for one in single),
                 _range(_pairs(record, side.chained, side.keys)),
             )
@@ -134,6 +149,22 @@ def _chained(sides: Iterable[tuple[Side, Sequence[Record]]]) -> str:
     if not found:
         return ""
     return f"If each call waits for the one before, the factor falls to as little as {_and(found)}."
+
+
+def _old(record: Record, side: Side, changed: Changed) -> bool:
+    """Return whether a figure of a function is of a kernel that has other code now."""
+    shown = (*_pairs(record, side.mode, side.keys), *_pairs(record, side.chained, side.keys))
+    return not {both.kernel.name for _, both in shown}.isdisjoint(changed.get(record.slug, ()))
+
+
+def _changed(sides: Iterable[tuple[Side, Sequence[Record]]], changed: Changed) -> str:
+    """Return on which CPUs kernels were measured that have changed since; nothing if on none."""
+    old = dict.fromkeys(
+        record.title for side, records in sides for record in records if _old(record, side, changed)
+    )
+    if not old:
+        return ""
+    return f"On {_and(tuple(old))}, kernels were measured whose code has changed since."
 
 
 def _goals(records: Sequence[Record], book: Book) -> str:

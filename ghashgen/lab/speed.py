@@ -1,7 +1,8 @@
 """The text and tables about speed in docs/results.md, from each CPU's records."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ghashgen.lab.changed import MARK, marked
 from ghashgen.lab.edges import edge_columns, edge_rows
 from ghashgen.lab.figures.speed import file_of
 from ghashgen.lab.reached import goal_parts
@@ -21,25 +22,47 @@ from ghashgen.records.core import HASH_EDGES, SEAL_EDGES
 from ghashgen.records.cpus import lacking
 from ghashgen.records.goals import Book
 from ghashgen.records.records import METHOD, Record
+from ghashgen.support.wording import counted
 
 NAMED = 6
 """Subjects named of those that one reason kept from being measured."""
 
 
-def speed_parts(record: Record) -> Iterable[str]:
-    """Yield the results page's parts about GHASH on one CPU."""
+def measured_parts(
+    hashes: Iterable[Record],
+    messages: Iterable[Record],
+    goals: Book,
+    changed: Mapping[str, Collection[str]],
+) -> Iterable[str]:
+    """Yield the results page's parts about speed; `changed` names kernels by a record's slug."""
+    for record in hashes:
+        yield from speed_parts(record, changed[record.slug])
+    for record in messages:
+        yield from gcm_parts(record, goals, changed[record.slug])
+
+
+def speed_parts(record: Record, changed: Collection[str]) -> Iterable[str]:
+    """Yield the results page's parts about GHASH on one CPU; `changed` kernels are marked."""
     yield f"## Speed on {record.title}"
-    yield _measured_on(record)
+    yield _measured_on(record, changed)
+    yield from (marked(part, changed) for part in _hash_tables(record))
+
+
+def _hash_tables(record: Record) -> Iterable[str]:
     yield f"![GHASH on {record.title}, by message size](figures/{file_of(record, 0)})"
     yield markdown_table(LONG_COLUMNS, long_rows(record))
     yield from _edges(record, HASH_EDGES)
     yield from _rest(record)
 
 
-def gcm_parts(record: Record, goals: Book) -> Iterable[str]:
-    """Yield the parts about AES-GCM, including which goals are reached."""
+def gcm_parts(record: Record, goals: Book, changed: Collection[str]) -> Iterable[str]:
+    """Yield the parts about AES-GCM, including which goals are reached; likewise."""
     yield f"## Speed of AES-GCM on {record.title}"
-    yield _measured_on(record)
+    yield _measured_on(record, changed)
+    yield from (marked(part, changed) for part in _gcm_tables(record, goals))
+
+
+def _gcm_tables(record: Record, goals: Book) -> Iterable[str]:
     yield wrapped(
         "Whole messages, sealed back to back, 12 bytes of AAD each. The last four columns are the "
         "same ratio for other calls: messages opened; each waiting for the tag or the verdict of "
@@ -71,7 +94,7 @@ def _edges(record: Record, modes: Mapping[str, str]) -> Iterable[str]:
         yield markdown_table(edge_columns(modes, keyed=any(results.keys)), rows)
 
 
-def _measured_on(record: Record) -> str:
+def _measured_on(record: Record, changed: Collection[str]) -> str:
     machine = record.results.machine
     clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
     sources = f", sources {machine.git}" if machine.git else ""
@@ -79,7 +102,14 @@ def _measured_on(record: Record) -> str:
     note = f" Note: {record.note}." if record.note else ""
     lacks = lacking(machine.cpu, machine.features)
     less = f" The machine lacked {' '.join(lacks)}, which {record.core} has." if lacks else ""
-    return wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}{less}")
+    own = len(record.results.subjects.keys() & set(changed))
+    old = (
+        f" {counted(own, 'kernel')} had other code when measured than is checked in now. "
+        f"The tables mark them {MARK}; charts, and rows without a name, may show them too."
+        if own
+        else ""
+    )
+    return wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}{less}{old}")
 
 
 def _rest(record: Record) -> Iterable[str]:

@@ -26,8 +26,9 @@ from ghashgen.check.trusted import Part, second_line, trusted_parts
 from ghashgen.kernels import manifest
 from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.contest import AES_GCM
+from ghashgen.lab.changed import changed
 from ghashgen.lab.front import adopt_claim, fast_claim, proved_claim, table
-from ghashgen.lab.speed import gcm_parts, speed_parts
+from ghashgen.lab.speed import measured_parts
 from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.goals import Book, load_goals
 from ghashgen.records.records import FOLDER, Record, load_records
@@ -79,8 +80,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Cost:
-    """The shortest group loop of an ISA, a group size and a multiply scheme, including loop
-    control.
+    """The shortest group loop of an ISA, a group size and a multiply scheme, with loop control.
 
     Counts are for one group of `group_blocks` 16-byte blocks.
     """
@@ -131,6 +131,8 @@ class Summary:
     """The same for AES-GCM."""
     goals: Book
     """The goals for AES-GCM."""
+    changed: Mapping[str, tuple[str, ...]]
+    """By a record's slug, the kernels that have other code now than when they were measured."""
 
 
 def gather(root: Path) -> Summary:
@@ -143,6 +145,7 @@ def gather(root: Path) -> Summary:
     if not entries:
         raise GhashgenError(f"{root / OUTPUT} has no {manifest.NAME}", "run ghashgen generate")
     kernels = [entries[name] for name in sorted(entries)]
+    records, messages = load_records(root / FOLDER), load_records(root / AES_GCM.folder)
     return Summary(
         shelves=tuple(_shelves(kernels)),
         families=_families(theorem.name for theorem in theorems()),
@@ -151,9 +154,10 @@ def gather(root: Path) -> Summary:
         proved=_proved(root / OUTPUT / PROOFS, entries),
         trusted=trusted_parts(),
         second=second_line(),
-        records=load_records(root / FOLDER),
-        messages=load_records(root / AES_GCM.folder),
+        records=records,
+        messages=messages,
         goals=load_goals(root / AES_GCM.folder),
+        changed=changed((*records, *messages), kernels),
     )
 
 
@@ -225,13 +229,13 @@ def blocks(summary: Summary) -> dict[str, str]:
             _proved_text(summary.proved, f", which {RESULTS} names"),
             sum(part.code for part in summary.trusted),
         ),
-        fast_claim(summary.records, summary.messages, summary.goals),
+        fast_claim(summary.records, summary.messages, summary.goals, summary.changed),
         adopt_claim(
             sum(shelf.kernels for shelf in summary.shelves),
             (shelf.isa for shelf in summary.shelves),
         ),
     )
-    short = ["\n".join(claims), table(summary.records, summary.messages)]
+    short = ["\n".join(claims), table(summary.records, summary.messages, summary.changed)]
     long = [
         "## Kernels",
         _kernels_table(summary.shelves),
@@ -242,8 +246,7 @@ def blocks(summary: Summary) -> dict[str, str]:
         "## Instructions",
         _costs_text(summary.costs),
         _singles_text(summary.singles),
-        *(part for record in summary.records for part in speed_parts(record)),
-        *(part for record in summary.messages for part in gcm_parts(record, summary.goals)),
+        *measured_parts(summary.records, summary.messages, summary.goals, summary.changed),
     ]
     return {
         page: "\n\n".join(part for part in parts if part) + "\n"
@@ -346,9 +349,7 @@ def _cell(cost: Cost) -> str:
 
 
 def _each(count: int, cost: Cost) -> str:
-    """Return a group's count per block, to two digits, rounding half to even without binary
-    fractions.
-    """
+    """Return a group's count per block, to two digits, rounded half to even in decimals."""
     return f"{float(round(Fraction(count, cost.group_blocks), 2)):.2f}"
 
 

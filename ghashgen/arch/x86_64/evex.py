@@ -1,4 +1,4 @@
-"""Shared by the EVEX instruction sets: rows and lowering at any width, masks, 32 registers.
+"""What the EVEX instruction sets share: rows and lowering at any width, 32 registers.
 
 The EVEX forms at 128 and 256 bits need AVX512VL; assemblers choose the VEX form if registers 0-15
 allow it. A function must end with VZEROUPPER, because registers 0-15 are written wide.
@@ -46,6 +46,7 @@ ROWS = {
         Row("vpsrad.imm", "w:v r:v r:i", _F, f"{_SDM}, PSRAD, EVEX", "shuffle"),
         Row("vextracti64x4", "w:h r:v r:i", ("avx512f",), f"{_SDM}, VEXTRACTI64X4", "shuffle"),
         Row("vextracti64x2", "w:h r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2, EVEX.256", "shuffle"),
+        Row("vextracti64x2.lane", "w:x r:v r:i", _DQ, f"{_SDM}, VEXTRACTI64X2", "shuffle"),
         Row("vinserti64x2", "w:v r:v r:x/m128 r:i", _DQ, f"{_SDM}, VINSERTI64X2", "shuffle"),
         Row("vshufi64x2", "w:v r:v r:v r:i", _F, f"{_SDM}, VSHUFI64X2", "shuffle"),
         Row("valignq", "w:v r:v r:v r:i", _F, f"{_SDM}, VALIGNQ", "shuffle"),
@@ -60,15 +61,15 @@ ROWS = {
         Row("vmovdqu64.load", "w:v r:mv", _F, f"{_SDM}, MOVDQU, EVEX", "load"),
         Row("vmovdqu64.store", "w:mv r:v", _F, f"{_SDM}, MOVDQU, EVEX", "store"),
         Row("vbroadcasti64x2", "w:v r:m128", _DQ, f"{_SDM}, VPBROADCAST, EVEX", "load"),
-        Row("vmovdqu8.keep", "w:v r:kz r:v", _BW, f"{_SDM}, MOVDQU8, EVEX, zeroing", "other"),
-        Row("vmovdqu8.some", "w:mv r:km r:v", _BW, f"{_SDM}, MOVDQU8, EVEX, merging", "store"),
-        Row("vmovdqu8.maskz", "w:v r:kz r:mv", _BW, f"{_SDM}, MOVDQU8, EVEX, zeroing", "load"),
-        Row("bzhi", "w:q r:q r:q", ("bmi2",), f"{_SDM}, BZHI", "other", flags="w"),
-        Row("mov.ones", "w:q r:i", (), f"{_SDM}, MOV", "other", flags=""),
-        Row("kmovq", "w:k r:q", ("avx512bw",), f"{_SDM}, KMOVQ", "other", flags=""),
         Row("vmovq.gpr", "w:x r:q", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
         Row("vmovq.load", "w:x r:m64", ("avx512f",), f"{_SDM}, MOVQ, EVEX.128", "load"),
         Row("vmovd.load", "w:x r:m32", ("avx512f",), f"{_SDM}, MOVD, EVEX.128", "load"),
+        # Not VMOVQ, whose displacement capstone 5 reads wrong where EVEX shortens it.
+        Row(
+            "vpextrq.store", "w:m64 r:x r:i", ("avx512dq",), f"{_SDM}, PEXTRQ, EVEX.128", "shuffle"
+        ),
+        Row("vmovd.store", "w:m32 r:x", ("avx512f",), f"{_SDM}, MOVD, EVEX.128", "store"),
+        Row("vpextrb.store", "w:m8 r:x r:i", ("avx512bw",), f"{_SDM}, PEXTRB, EVEX.128", "shuffle"),
         Row("vmovq.out", "w:q r:x", ("avx512f",), f"{_SDM}, MOVD/MOVQ, EVEX.128", "other"),
         Row("vzeroupper", "", ("avx",), f"{_SDM}, VZEROUPPER", "other", flags="", flow=Flow.NEXT),
     ),
@@ -76,10 +77,13 @@ ROWS = {
 """Rows at 128, 256 and 512 bits."""
 
 FEATURES = (
-    *("avx", "avx512bw", "avx512dq", "avx512f", "avx512vl"),
-    *("bmi2", "pclmulqdq", "vpclmulqdq"),
+    *("avx", "avx512dq", "avx512f", "avx512vl"),
+    *("pclmulqdq", "vpclmulqdq"),
 )
-"""Features that kernels of these sets need at any register width."""
+"""Features that kernels of these sets need at any register width.
+
+Most need AVX512BW too, which moves bytes within zmm registers and within those above 15.
+"""
 
 LOWER = {
     **GENERAL,
@@ -110,17 +114,14 @@ LOWER = {
         load_aligned:   vmovdqu64.load d m
         load64:         vmovq.load d m
         load32:         vmovd.load d m
-        load_bytes:     vmovdqu8.maskz d a m
         load_spread:    vbroadcasti64x2 d m
-        keep_bytes:     vmovdqu8.keep d a b
-        store_bytes:    vmovdqu8.some m a b
-        to_mask:        kmovq d a
-        low_bits:       mov.ones t -1; bzhi t t a; kmovq d t
-        gpr_ones:       mov.ones d -1; bzhi d d a
-        mask_of:        kmovq d a
         from_gpr:       vmovq.gpr d a
         to_gpr:         vmovq.out d a
+        take_lane:      vextracti64x2.lane d a i
         store:          vmovdqu64.store m a
+        store64:        vpextrq.store m a 0
+        store32:        vmovd.store m a
+        store8:         vpextrb.store m a 0
     """),
 }
 """Lowering of everything that does not depend on the register width."""

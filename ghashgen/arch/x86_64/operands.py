@@ -8,20 +8,8 @@ from ghashgen.ir.program import Mem, Op, Operand, PReg
 
 
 def listed(op: Op, row: Row, said: Callable[[Operand, OperandSpec], str]) -> list[str]:
-    """Return the operands in Intel order, each as written by `said`.
-
-    A mask is in braces behind the operand that it masks.
-    """
-    operands: list[str] = []
-    for operand, spec in zip(op.operands, row.operands, strict=True):
-        text = said(operand, spec)
-        if "kz" in spec.kinds:
-            operands[-1] += f"{{{text}}}{{z}}"
-        elif "km" in spec.kinds:
-            operands[-1] += f"{{{text}}}"
-        else:
-            operands.append(text)
-    return operands
+    """Return the operands in Intel's order, each in the words of `said`."""
+    return [said(*pair) for pair in zip(op.operands, row.operands, strict=True)]
 
 
 def sized(spec: OperandSpec, sizes: Mapping[str, str]) -> str:

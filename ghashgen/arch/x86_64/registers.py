@@ -37,10 +37,6 @@ REGISTERS: Mapping[RegClass, RegisterFile] = MappingProxyType(
         RegClass.GPR: RegisterFile(
             names=GPR_NAMES, parts={64: GPR_NAMES, 32: _HALVES, 16: _QUARTERS, 8: _BYTES}
         ),
-        # As a mask, k0 means none; no convention preserves the others.
-        RegClass.MASK: RegisterFile(
-            names=_numbered("k", 8), parts={64: _numbered("k", 8)}, free=tuple(range(1, 8))
-        ),
     }
 )
 """Every register file; a vector register is named by its low 128 bits."""

@@ -180,7 +180,7 @@ def lines(item: Advice) -> list[str]:
     out = [
         f"{item.lengths}: {candidate.name} ({_source(candidate)})",
         f"  {table} {candidate.table.bytes} bytes, key set-up {init}, needs "
-        f"{' '.join(sorted(candidate.needs))}",
+        f"{' '.join(sorted(candidate.entry.cpu_features))}",
     ]
     for speed in item.speeds:
         out += _said(speed, other)
@@ -235,7 +235,7 @@ def _plain(
                 "up_to": item.up_to,
                 "kernel": item.candidate.name,
                 "isa": item.candidate.isa,
-                "cpu_features": sorted(item.candidate.needs),
+                "cpu_features": sorted(item.candidate.entry.cpu_features),
                 "table_bytes": item.candidate.table.bytes,
                 "init_cycles": item.init,
                 "record": f"{question.folder}/{item.record}.json" if item.record else None,

@@ -23,12 +23,7 @@ def form(op: Op, row: Row) -> str:
     for spec, operand in zip(row.operands, op.operands, strict=True):
         if spec.role == "n":
             continue
-        if "kz" in spec.kinds:
-            kinds[-1] += "{kz}"
-        elif "km" in spec.kinds:
-            kinds[-1] += "{k}"
-        else:
-            kinds.append(_kind(op, row, spec, operand))
+        kinds.append(_kind(op, row, spec, operand))
     if any(spec.role == "n" for spec in row.operands):
         kinds.append("0")
     return spell(row.mnemonic, kinds)
@@ -42,14 +37,14 @@ def _kind(op: Op, row: Row, spec: OperandSpec, operand: Operand) -> str:
         memory = next(kind for kind in spec.kinds if kind[0] == "m")
         return f"m{op.width}" if memory == "mv" else memory.rstrip("a")
     if isinstance(operand, int):
-        general = not any(set(s.kinds) & {"v", "h", "x", "k"} for s in row.operands)
+        general = not any(set(s.kinds) & {"v", "h", "x"} for s in row.operands)
         small = operand in (_BYTE if not general else range(-128, 128))
         return "i8" if small and row.mnemonic != "mov" else "i32"
     for kind in spec.kinds:
         if kind in ("v", "h", "x"):
             return _VECTORS[{"v": op.width, "h": op.width // 2, "x": 128}[kind]]
-        if kind in ("q", "d", "k", "l"):
-            return {"q": "r64", "d": "r32", "k": "k", "l": "l"}[kind]
+        if kind in ("q", "d", "l"):
+            return {"q": "r64", "d": "r32", "l": "l"}[kind]
     raise ValueError(f"{op.code}: no kind for {operand}")
 
 

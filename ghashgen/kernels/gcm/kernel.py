@@ -22,10 +22,8 @@ ROUND_KEYS = "key"
 
 
 MOST_STRAIGHT = {1: 8, 2: 16}
-"""Most blocks of a text on the straight path without byte masks, by lanes. Their states, that of
-J_0 and the sums fit into 16 registers. More blocks, in two passes, were slower on a Zen 5 than
-groups.
-"""
+"""Blocks of a text on the straight path in narrow registers, at most, by lanes: their states, that
+of J_0 and the sums are in 16 registers. More, in two passes, were slower on a Zen 5 than groups."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +38,14 @@ class Hashing(HashKernel):
     def layout(self) -> Layout:
         """The layout of the table."""
         beside = 2
-        if self.instruction_set.masked:
+        if self.instruction_set.partial_registers:
             return table_layout(self, self.blocks + beside)
         return table_layout(self, max(self.blocks, self.straight and self.straight + beside))
 
     @property
     def straight(self) -> int:
-        """Blocks of the longest text on the straight path without byte masks (`parts.narrow`)."""
-        if not self.short or self.instruction_set.masked:
+        """Blocks of the longest text on the straight path in narrow registers (`parts.narrow`)."""
+        if not self.short or self.instruction_set.partial_registers:
             return 0
         return min(self.blocks, MOST_STRAIGHT[self.lane_count])
 
@@ -186,9 +184,9 @@ def _refusals(kernel: GcmKernel) -> Iterable[tuple[bool, str, str]]:
         "choose messages, or no short",
     )
     yield (
-        kernel.short and isa.masked and kernel.blocks < 4,
-        f"short hashes a text with two more blocks at once, and {kernel.blocks} blocks leave no "
-        "powers for a text",
+        kernel.short and isa.partial_registers and kernel.blocks < 4,
+        f"short hashes a text and two blocks beside it at once, and blocks {kernel.blocks} leave "
+        "no powers for a text",
         "choose at least 4 blocks, or no short",
     )
     most = isa.vector_registers // 2

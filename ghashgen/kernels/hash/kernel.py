@@ -58,8 +58,8 @@ def table_layout(kernel: "Kernel", powers: int) -> Layout:
         cells.extend(f"{name.partition('@')[0]}{power}" for power in powers)
         cells.extend([ZERO_CELL] * padding)
 
-    # A masked tail multiplies whole registers: the lanes past H^1 must have zero keys.
-    padding = lanes if kernel.instruction_set.masked else 0
+    # A tail in one register multiplies all of it: the lanes past H^1 must see zero keys.
+    padding = lanes if kernel.instruction_set.partial_registers else 0
     for entry in kernel.multiplier.entries:
         array(entry, range(top, 0, -1), padding)
     if kernel.multiplier.key_term:

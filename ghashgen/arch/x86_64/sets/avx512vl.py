@@ -1,4 +1,4 @@
-"""AVX-512VL with VPCLMULQDQ on ymm (EVEX.256): two blocks in a register, 32 registers, masks.
+"""AVX-512VL with VPCLMULQDQ on ymm (EVEX.256): two blocks a register, 32 registers.
 
 For processors whose clock drops on zmm: AVX-512 without the width. Assemblers write ymm
 instructions on registers 0-15 in their VEX form, whose CPUID bit is AVX2.
@@ -23,6 +23,7 @@ ISA = Isa(
         **lowering("""
             high_half:      vextracti64x2 d a 1
             lanes_down:     vpxorq.zero t t t; valignq d t a i
+            lanes_up:       vpxorq.zero t t t; valignq d a t i
         """),
     },
 )

@@ -33,7 +33,7 @@ def build(b: Builder, kernel: GcmKernel) -> None:
     message = Message(b, kernel, *given)
     check_lengths(b, message.iv_length, message.aad_length, message.length, "refused")
     check_tag_length(b, tag_length, "refused")
-    if kernel.instruction_set.masked or kernel.short:
+    if kernel.instruction_set.partial_registers or kernel.short:
         wanted = _straight(b, kernel, message)
     else:
         X, text = message.begin()
@@ -58,8 +58,8 @@ def _straight(b: Builder, kernel: GcmKernel, message: Message) -> VReg:
         b.assign(wanted, tag)
         b.emit("jump", Label("wanted"))
 
-    if kernel.instruction_set.masked:
-        b.assign(wanted, message.masked(short, False))
+    if kernel.instruction_set.partial_registers:
+        b.assign(wanted, message.wide(short, False))
     else:
         S, counters = message.begin_straight()
         b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")

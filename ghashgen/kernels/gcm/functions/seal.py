@@ -22,8 +22,8 @@ def build(b: Builder, kernel: GcmKernel) -> None:
         b.store(Mem(base=tag), sealed, "tag")
         b.give(DONE)
 
-    if kernel.instruction_set.masked:
-        sealed = message.masked(short, True)
+    if kernel.instruction_set.partial_registers:
+        sealed = message.wide(short, True)
     elif kernel.short:
         S, counters = message.begin_straight()
         b.branch("not_below", message.length, most_bytes(kernel) + 1, "long")

@@ -13,6 +13,7 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.partial import POSITIONS, first_bytes, store_partial
+from ghashgen.kernels.hash.parts.exact import Exact, load_few
 from ghashgen.kernels.hash.parts.partial import load_partial
 
 TOP_BITS = int.from_bytes(b"\x80" * BLOCK_BYTES, "little")
@@ -21,8 +22,8 @@ TOP_BITS = int.from_bytes(b"\x80" * BLOCK_BYTES, "little")
 
 def load_piece(b: Builder, kernel: GcmKernel, source: VReg, count: VReg) -> VReg:
     """Record the load of `count` (1..15) bytes, zeros after them."""
-    if kernel.instruction_set.masked:
-        return b.load_bytes(Mem(base=source), b.byte_mask(count), "the piece, zero-padded", 1)
+    if kernel.instruction_set.partial_registers:
+        return load_few(b, "piece", Mem(base=source), count, range(1, BLOCK_BYTES))
     return load_partial(b, source, count, "padded")
 
 
@@ -38,12 +39,14 @@ def crypt_piece(
     Return its ciphertext, zeros after it.
     """
     source, out, count = text
-    raw = load_piece(b, kernel, source, count)
+    if kernel.instruction_set.partial_registers:
+        exact = Exact.of(b, count, range(1, BLOCK_BYTES))
+        raw = exact.load("piece", Mem(base=source))
+        written = b.xor(raw, keystream(), "the other text")
+        exact.store("written", Mem(base=out), written)
+        return exact.first(written) if encrypts else raw
+    raw = load_partial(b, source, count, "padded")
     written = b.xor(raw, keystream(), "the other text")
-    if kernel.instruction_set.masked:
-        mask = b.byte_mask(count)
-        b.store_bytes(Mem(base=out), mask, written, "written")
-        return b.keep_bytes(mask, written, "C, zero-padded") if encrypts else raw
     C = first_bytes(b, written, count) if encrypts else raw
     store_partial(b, b.gpr("gpr_copy", out), count, written)
     return C

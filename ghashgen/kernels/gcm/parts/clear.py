@@ -5,6 +5,7 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.partial import PIECES
+from ghashgen.kernels.hash.parts.exact import Exact
 
 
 def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
@@ -17,8 +18,8 @@ def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
         b.assign(length, b.gpr("gpr_sub", length, BLOCK_BYTES))
         b.branch("not_below", length, BLOCK_BYTES, "blocks")
     b.label("last")
-    if kernel.instruction_set.masked:
-        b.store_bytes(Mem(base=out), b.byte_mask(length), zeros, "zeros")
+    if kernel.instruction_set.partial_registers:
+        Exact.of(b, length, range(BLOCK_BYTES)).store("few", Mem(base=out), zeros)
         return
     for size in PIECES:
         label = f"cleared_{size}"

@@ -82,7 +82,7 @@ def _decrypt_rest(text: Text, X: VReg) -> None:
     at, left = b.gpr("gpr_copy", text.source), b.gpr("gpr_copy", text.length)
     # Jumps follow, before which a NOP may name a general register.
     last = None
-    if not text.kernel.instruction_set.masked:
+    if not text.kernel.instruction_set.partial_registers:
         last = partial(load_partial, b, at, left, "padded", forget=True)
     _hash_rest(text, X, at, left, last)
     cipher_rest(text)

@@ -1,20 +1,20 @@
-"""The end of a text, on a straight way for each number of registers that it can take.
+"""The end of a text: one straight way for each number of registers that it can take.
 
-What is left, m blocks of which the last may be partial, m <= n, takes ⌈m/L⌉ registers of L lanes,
-the last of them read and written under a byte mask. The block of lengths is hashed with them, so
-that one reduction ends the message:
+What is left is m blocks, m <= n, of which the last may be partial. It takes ⌈m/L⌉ registers of L
+lanes. `exact` reads and writes the last of them; all ways share its code. The block of lengths is
+hashed with the text, so that one reduction ends the message:
 
     (X + C_1)·H^(m+1) + C_2·H^m + … + C_m·H^2 + lengths·H        behind whole groups
     S·H^(m+2) + C_1·H^(m+1) + … + C_m·H^2 + lengths·H            where there are none
 
-S is what the AAD comes to but for its last multiplication (`message`). Of S and the lengths the
-products wait for nothing, and start the sums. Encrypting, what is made is hashed from the registers
-that it was made in, and the group before it beside the cipher; decrypting, all of it is hashed
-beside the cipher. Where there is no group before, J_0 goes through the cipher beside the text,
-which covers its latency.
+S is what the AAD comes to but for its last multiplication (`message`). The products of S and of the
+lengths wait for nothing, and start the sums. A seal hashes the last ciphertext from the registers
+that it was made in, and the group before it beside the cipher. An open hashes all of it beside the
+cipher. If there is no group before, J_0 goes through the cipher beside the text, which covers its
+latency.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -25,6 +25,7 @@ from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
 from ghashgen.kernels.gcm.parts.cipher import add_text, rounds
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask
 from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.kernels.hash.parts.exact import Exact, cut
 from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum, to_register
 
 
@@ -45,15 +46,11 @@ class Before:
 
 @dataclass(frozen=True)
 class Last:
-    """A register that need not be full: the masks of its bytes and of its blocks, and its text.
+    """The last register, which need not be full: its text, and what is written of it."""
 
-    Lanes past the text would meet H once more. A block of zeros has no product, but where a scheme
-    has key terms it has one of those: so the keys are masked too.
-    """
-
-    mask: VReg
+    exact: Exact
     text: VReg
-    blocks: VReg | None
+    written: VReg
 
 
 class Ending:
@@ -73,47 +70,86 @@ class Ending:
         n = kernel.blocks
         sums = self._add({}, S, entries(kernel.hash, text.context, n + 1), "S")
         ciphertext = self._given(kernel.registers, None)
-        sums = self._hash(sums, None, (text.context, n), ciphertext, None)
+        sums = self._hash(sums, None, (text.context, n), ciphertext)
         b.about("reduce")
         X = finish_group(b, kernel.hash, sums, key_sum(kernel.hash, text.context, n + 1))
         b.about("")
         return X
 
     def ways(self, name: str, before: Before) -> VReg:
-        """Record a way for each number of registers up to a group's, and how it is found.
+        """Record a way for each number of registers up to a group's, and the branches to it.
 
-        Behind whole groups there is some text. Returns the tag.
+        Behind whole groups, at least one byte of text is left. Returns the tag.
         """
-        b, kernel = self.b, self.kernel
-        self._ways(name, before, 0 if before.J0 is not None else 1, kernel.registers)
+        b, kernel, text = self.b, self.kernel, self.text
+        least = 1
+        if before.J0 is not None:
+            least = 2
+            if kernel.registers > 1:
+                b.branch("not_below", text.length, self.step + 1, f"{name}_more")
+            self._few(name, before, [range(1), *cut(range(1, self.step + 1), self.lanes)])
+            if kernel.registers > 1:
+                b.label(f"{name}_more")
+        if least <= kernel.registers:
+            # The last register has at least 1 byte. No access begins before it behind whole groups:
+            # the text there is of another turn of the loop, which the induction does not see.
+            left = b.gpr("gpr_and", b.gpr("gpr_sub", text.length, 1), self.step - 1)
+            left = b.gpr("gpr_add", left, 1, note="bytes of the last register")
+            alone = before.J0 is not None
+            exact = Exact.of(b, left, range(1, self.step + 1), self.lanes, behind=alone)
+            at = b.gpr("gpr_minus", text.length, left, note="bytes before the last register")
+            given = exact.load(f"{name}_in", self._place(text.source, at))
+            last = Last(exact, given, b.register("written", self.lanes))
+            key_at = self._power(before, exact)
+            self._ways(name, before, last, key_at, (least, kernel.registers))
+            b.label(f"{name}_written")
+            ahead = text.group_bytes if before.group is not None else 0
+            exact.store(f"{name}_out", self._place(text.out, at, ahead), last.written)
         b.label(f"{name}_reduce")
         b.about("reduce")
         return add_mask(b, kernel, finish_group(b, kernel.hash, self.acc, self.R))
 
-    def _ways(self, name: str, before: Before, least: int, most: int) -> None:
-        b = self.b
+    def _few(self, name: str, before: Before, parts: Sequence[range]) -> None:
+        """Record the ways of a text of at most one register, each found by its number of bytes."""
+        b, text, least = self.b, self.text, parts[0][0]
+        if len(parts) > 1:
+            lower, upper = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+            b.branch("not_below", text.length, upper[0][0], f"{name}_from_{upper[0][0]}")
+            self._few(name, before, lower)
+            b.label(f"{name}_from_{upper[0][0]}")
+            self._few(name, before, upper)
+            return
+        if least == 0:
+            self._way(0, before, None, self._power(before, None))
+        else:
+            exact = Exact.of(b, text.length, parts[0], self.lanes)
+            given = exact.load(f"{name}_in_{least}", text.at(text.source))
+            last = Last(exact, given, b.register("written", self.lanes))
+            self._way(1, before, last, self._power(before, exact))
+            exact.store(f"{name}_out_{least}", text.at(text.out), last.written)
+        b.emit("jump", Label(f"{name}_reduce"))
+
+    def _ways(
+        self, name: str, before: Before, last: Last, key_at: VReg, counts: tuple[int, int]
+    ) -> None:
+        """Record the ways of at least and at most so many registers."""
+        b, (least, most) = self.b, counts
         if least == most:
-            self._way(least, before)
+            self._way(least, before, last, key_at)
             if least < self.kernel.registers:
-                b.emit("jump", Label(f"{name}_reduce"))
+                b.emit("jump", Label(f"{name}_written"))
             return
         middle = (least + most) // 2
         b.branch("not_below", self.text.length, self.step * middle + 1, f"{name}_over_{middle}")
-        self._ways(name, before, least, middle)
+        self._ways(name, before, last, key_at, (least, middle))
         b.label(f"{name}_over_{middle}")
-        self._ways(name, before, middle + 1, most)
+        self._ways(name, before, last, key_at, (middle + 1, most))
 
-    def _way(self, count: int, before: Before) -> None:
-        """Record the way of so many registers, up to the sums."""
+    def _way(self, count: int, before: Before, last: Last | None, key_at: VReg) -> None:
+        """Record the way of so many registers, up to the sums; H^(m+1) is at `key_at`."""
         b, text, hashing, top = self.b, self.text, self.kernel.hash, self.kernel.layout.top
         alone = before.J0 is not None
         state = None if alone else before.state
-        key_at = self._power()
-        if self.R is not None:
-            R = key_sum(hashing, key_at, top + alone)
-            assert R is not None
-            b.assign(self.R, b.load(R, "the key terms of all powers that are met"))
-        last = self._last(count) if count else None
         with text.stream("hash"):
             sums = self._add({}, before.lengths, entries(hashing, text.context, 1), "lengths")
             if alone:
@@ -121,35 +157,38 @@ class Ending:
             if before.group is not None:
                 before.group()
             if not self.encrypts:
-                sums = self._hash(sums, state, (key_at, top), self._given(count, last), last)
+                sums = self._hash(sums, state, (key_at, top), self._given(count, last))
         with text.stream("cipher", lean=False):
             written = self._cipher(count, before, last)
         if self.encrypts:
-            sums = self._hash(sums, state, (key_at, top), written, last)
+            sums = self._hash(sums, state, (key_at, top), written)
         for name, register in self.acc.items():
             b.assign(register, sums[name])
 
-    def _power(self) -> VReg:
-        """Return the address of H^(m+1) in the first array."""
-        b, text = self.b, self.text
-        rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -16)
-        first = ENTRY_BYTES * (self.kernel.layout.top - 1)
-        start = b.gpr("gpr_address", Mem(base=text.context, disp=first))
-        return b.gpr("gpr_minus", start, rounded, note="H^(m+1)")
+    def _power(self, before: Before, exact: Exact | None) -> VReg:
+        """Record the key terms of all powers that are met; return the address of H^(m+1) in the
+        first array.
 
-    def _last(self, count: int) -> "Last":
-        """Record what is needed of the last register."""
-        b, text = self.b, self.text
-        left, before = b.gpr("gpr_copy", text.length), self.step * (count - 1)
-        if before:
-            left = b.gpr("gpr_sub", left, before, note="bytes of the last register")
-        mask, blocks = b.byte_mask(left), None
-        if self.R is not None:
-            blocks = b.byte_mask(
-                b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=left, disp=15)), -16)
-            )
-        source = text.at(text.source, before)
-        return Last(mask, b.load_bytes(source, mask, "text, zero-padded", self.lanes), blocks)
+        The first lane behind the text, if there is one, is a block of zeros that meets H. Its
+        product is 0, but where a scheme has key terms, the sum gains that of H.
+        """
+        b, text, hashing, top = self.b, self.text, self.kernel.hash, self.kernel.layout.top
+        rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -16)
+        start = b.gpr("gpr_address", Mem(base=text.context, disp=ENTRY_BYTES * (top - 1)))
+        key_at = b.gpr("gpr_minus", start, rounded, note="H^(m+1)")
+        met = key_sum(hashing, key_at, top + (before.J0 is not None))
+        once_more = key_sum(hashing, text.context, 1)
+        if self.R is None or met is None or once_more is None:
+            return key_at
+        term = exact.if_lane_free(once_more, "the key term of H") if exact else None
+        note = "the key terms of all powers that are met"
+        b.assign(self.R, b.load(met, note) if term is None else b.xor(term, met, note))
+        return key_at
+
+    def _place(self, base: VReg, at: VReg, ahead: int = 0) -> Mem:
+        """Record the place of the last register, which has `at` bytes before it."""
+        start = self.b.gpr("gpr_address", Mem(base=base, index=at), note="the last register")
+        return self.text.at(start, ahead)
 
     def _given(self, count: int, last: Last | None) -> list[VReg]:
         """Record the loads of the text as it is given, zero-padded."""
@@ -165,7 +204,6 @@ class Ending:
         state: VReg | None,
         at: tuple[VReg, int],
         ciphertext: list[VReg],
-        last: Last | None,
     ) -> dict[str, Value]:
         """Add the products of the text; what waits for X comes last.
 
@@ -179,14 +217,8 @@ class Ending:
             if i == 0 and state is not None:
                 A = b.xor(A, state, "A = X + C")
             power = entries(kernel.hash, base, top - i * self.lanes)
-            if i == len(ciphertext) - 1 and last is not None and last.blocks is not None:
-                power = [self._powers(cell, last.blocks) for cell in power]
             sums = self._add(sums, A, power, f"C{i + 1}")
         return sums
-
-    def _powers(self, cell: Value, blocks: VReg) -> VReg:
-        assert isinstance(cell, Mem)
-        return self.b.load_bytes(cell, blocks, "powers of the blocks that there are", self.lanes)
 
     def _add(
         self, sums: dict[str, Value], A: VReg, power: list[Value], subject: str
@@ -214,9 +246,9 @@ class Ending:
                 b.store(to, written, "written")
             else:
                 written = add_text(b, state, key, last.text, "last round: the other text")
-                b.store_bytes(to, last.mask, written, "written")
+                b.assign(last.written, written)
                 if self.encrypts:
-                    written = b.keep_bytes(last.mask, written, "C, zero-padded")
+                    written = last.exact.first(written, "C, zero-padded")
             out.append(written)
         b.about("")
         return out

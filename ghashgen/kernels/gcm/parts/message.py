@@ -30,6 +30,7 @@ from ghashgen.kernels.gcm.parts.tag import finish_tag, keep_mask
 from ghashgen.kernels.gcm.parts.text import Text
 from ghashgen.kernels.hash.parts.absorb import Message as Hashed
 from ghashgen.kernels.hash.parts.absorb import absorb, state_of
+from ghashgen.kernels.hash.parts.exact import load_few
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
 
 
@@ -68,16 +69,16 @@ class Message:
         loop; other lengths come to the same registers.
         """
         b, kernel = self.b, self.kernel
-        masked, S, J0 = kernel.instruction_set.masked, b.register("S"), b.register("J_0")
+        S, J0 = b.register("S"), b.register("J_0")
         b.branch("not_equal", self.iv_length, IV_BYTES, "other")
-        b.assign(J0, number_one(b, kernel, self.iv))
+        b.assign(J0, number_one(b, self.iv))
         b.emit("jump", Label("counter"))
         b.label("other")
         with b.part("iv"):
             b.assign(J0, hashed_counter(b, kernel, self.context, self.iv, self.iv_length))
         b.label("counter")
         start = None
-        if masked:
+        if kernel.instruction_set.partial_registers:
             # Before AAD, so that upper halves are written on whichever way it is taken.
             start = Counters(b, kernel, self._in_every_lane(J0), kept=False)
         self._assign_state(S)
@@ -92,7 +93,7 @@ class Message:
         b, kernel, lanes = self.b, self.kernel, self.kernel.lane_count
         S, J0 = b.register("S"), b.register("J_0 in every lane", lanes)
         b.branch("not_equal", self.iv_length, IV_BYTES, "other")
-        iv = self._in_every_lane(twelve_bytes(b, kernel, self.iv, None), "IV || 0")
+        iv = self._in_every_lane(twelve_bytes(b, self.iv), "IV || 0")
         self._assign_state(S)
         b.branch("not_below", self.length, most_bytes(kernel) + 1, "long")
         short(S, iv)
@@ -110,13 +111,12 @@ class Message:
     def _assign_state(self, S: VReg) -> None:
         """Record what the AAD comes to but for its last product."""
         b, kernel = self.b, self.kernel
-        masked = kernel.instruction_set.masked
         b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
-        if masked:
+        b.emit("zero", S)
+        b.branch("equal", self.aad_length, 0, "text")
+        if kernel.instruction_set.partial_registers:
             b.assign(S, self._padded(self.aad, self.aad_length))
         else:
-            b.emit("zero", S)
-            b.branch("equal", self.aad_length, 0, "text")
             assign_last(b, kernel, S, None, self.aad, self.aad_length, "text")
         b.emit("jump", Label("text"))
         b.label("more")
@@ -129,9 +129,9 @@ class Message:
         return block if lanes == 1 else self.b.spread_lane(block, lanes, f"{name} in every lane")
 
     def _padded(self, source: VReg, length: VReg) -> VReg:
-        """Load a block of 0 to 16 bytes in register form."""
+        """Load a block of 1 to 16 bytes in register form."""
         b = self.b
-        raw = b.load_bytes(Mem(base=source), b.byte_mask(length), "AAD, zero-padded", 1)
+        raw = load_few(b, "padded", Mem(base=source), length, range(1, BLOCK_BYTES + 1))
         return to_register(b, self.kernel.hash, raw, "AAD")
 
     def _but_one_product(self) -> VReg:
@@ -141,9 +141,11 @@ class Message:
         last = b.gpr("gpr_add", last, 1, note="bytes of the last block")
         left = b.gpr("gpr_minus", self.aad_length, last, note="bytes before it")
         at = b.gpr("gpr_address", Mem(base=self.aad, index=left), note="the last block")
-        message = Hashed(b, kernel.hash, self.context, self.aad, left)
+        # Other kernels keep code for a partial block here, which never runs.
+        whole = kernel.instruction_set.partial_registers
+        message = Hashed(b, kernel.hash, self.context, self.aad, left, whole)
         X = absorb(message, state_of(b, kernel.hash, b.zero("X")), "absorbed")
-        if kernel.instruction_set.masked:
+        if kernel.instruction_set.partial_registers:
             return b.xor(X, self._padded(at, last), "S = X + the last block")
         with b.part("last"):
             S = b.register("S")
@@ -151,8 +153,8 @@ class Message:
             b.label("added")
         return S
 
-    def masked(self, short: Callable[[VReg], None], encrypts: bool) -> VReg:
-        """Record a message where there are byte masks; return its tag.
+    def wide(self, short: Callable[[VReg], None], encrypts: bool) -> VReg:
+        """Record a message where registers may be partly filled; return its tag.
 
         That of a short message is given to `short`, which records its end.
         """
@@ -170,7 +172,7 @@ class Message:
         return straight_text(text, S, J0, lengths, encrypts)
 
     def _in_registers(self, S: VReg, iv: VReg, encrypts: bool) -> VReg:
-        """Record a text of at most `most_bytes` under byte masks, and the tag."""
+        """Record a text of at most `most_bytes` in wide registers, and the tag."""
         b, kernel = self.b, self.kernel
         lengths = length_block(b, kernel, self.aad_length, self.length)
         given = self.context, self.source, self.length, self.out
@@ -178,7 +180,7 @@ class Message:
             return Short(b, kernel, *given, iv, S, lengths, encrypts).record()
 
     def narrow(self, S: VReg, start: Counters, encrypts: bool) -> VReg:
-        """Record a text of at most `most_bytes` where there are no byte masks, and the tag."""
+        """Record a text of at most `most_bytes` where registers are narrow, and the tag."""
         b, kernel, context = self.b, self.kernel, self.context
         keys = RoundKeys(b, kernel, context)
         text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
@@ -188,7 +190,7 @@ class Message:
         return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
 
     def long(self, S: VReg, start: Counters) -> tuple[VReg, Text]:
-        """Record what stands before a longer text, where there are no byte masks; return the
+        """Record what stands before a longer text, where registers are narrow; return the
         state, and the text to come."""
         b, kernel = self.b, self.kernel
         keep_mask(b, kernel, self.context, b.first_lane(start.first))

@@ -1,4 +1,4 @@
-"""A text of few blocks on one straight path, where there are no byte masks.
+"""A text of few blocks on one straight path, in narrow registers.
 
 m blocks of text, the last of r bytes (1..16), m + 2 powers of H:
 
@@ -6,7 +6,7 @@ m blocks of text, the last of r bytes (1..16), m + 2 powers of H:
     hash      S         C_1 … C_m              the block of lengths
     power     H^(m+2)   H^(m+1) … H^2          H
 
-`short` has the same sum in registers under byte masks. A register has L lanes, 1 or 2: the blocks
+`short` has the same sum in wide registers. A register has L lanes, 1 or 2: the blocks
 of text lie in them as in memory, J_0 beside the last of them if a lane is free, and S beside the
 lengths, whose products wait for no cipher.
 

@@ -2,8 +2,8 @@
 
 Runs of registers by powers of two, those that the number of registers has in binary: the blocks of
 a run go through the cipher side by side, without a loop, and no run waits for another. What does
-not fill a register is loaded and stored under byte masks, or comes as a whole block and a partial
-one (`kernels.hash.parts.tail` has the same cases).
+not fill a register is taken in one (AVX-512), or comes as a whole block and a
+partial one (`kernels.hash.parts.tail` has the same cases).
 """
 
 from collections.abc import Callable
@@ -14,18 +14,19 @@ from ghashgen.ir.program import VReg
 from ghashgen.kernels.gcm.parts.cipher import add_text, rounds
 from ghashgen.kernels.gcm.parts.partial import first_bytes, store_partial
 from ghashgen.kernels.gcm.parts.text import Text
+from ghashgen.kernels.hash.parts.exact import Exact, numbers_left
 from ghashgen.kernels.hash.parts.partial import load_partial
 
 
 def cipher_rest(text: Text) -> VReg:
     """Record the cipher over fewer blocks than a group has, perhaps none; the text moves on.
 
-    Returns what was written of the register that is not full, or of the partial block where there
-    are no byte masks, zero-padded: GHASH need not read it back.
+    Returns what was written of the register that is not full, or of the partial block where
+    registers are never partly filled, zero-padded: GHASH need not read it back.
     """
     b, kernel = text.b, text.kernel
-    lanes, masked = kernel.lane_count, kernel.instruction_set.masked
-    last = b.zero("C_last", lanes=lanes if masked else 1)
+    lanes, partly = kernel.lane_count, kernel.instruction_set.partial_registers
+    last = b.zero("C_last", lanes=lanes if partly else 1)
     if not text.has_rest:
         return last
     b.branch("equal", text.length, 0, "written")
@@ -40,21 +41,21 @@ def cipher_rest(text: Text) -> VReg:
     if not (text.whole and lanes == 1):
         b.branch("equal", text.length, 0, "written")
         b.about("AES")
-        (_WHOLE if text.whole else _LAST)[masked, lanes](b, text, last)
+        (_WHOLE if text.whole else _LAST)[partly, lanes](b, text, last)
         b.about("")
     b.label("written")
     return last
 
 
-def _masked(b: Builder, text: Text, last: VReg) -> None:
+def _register(b: Builder, text: Text, last: VReg) -> None:
     """Take all that is left, 1 to 16·L - 1 bytes."""
     lanes = text.kernel.lane_count
+    exact = Exact.of(b, text.length, numbers_left(lanes, text.whole), lanes)
+    raw = exact.load("given", text.at(text.source))
     (state,) = rounds(b, text.keys, [text.counters.partial(lanes)])
-    mask = b.byte_mask(text.length)
-    raw = b.load_bytes(text.at(text.source), mask, "text, zero-padded", lanes)
     written = add_text(b, state, text.keys.last(lanes), raw, "last round: the other text")
-    b.store_bytes(text.at(text.out), mask, written, "written")
-    b.assign(last, b.keep_bytes(mask, written, "zero-padded"))
+    b.assign(last, exact.first(written))
+    exact.store("written", text.at(text.out), written)
     if text.whole:
         text.move(text.source, text.length, "behind the text")
         text.move(text.out, text.length)
@@ -95,16 +96,16 @@ def _single(b: Builder, text: Text, last: VReg) -> None:
 
 
 _LAST: dict[tuple[bool, int], Callable[[Builder, Text, VReg], None]] = {
-    (True, 2): _masked,
-    (True, 4): _masked,
+    (True, 2): _register,
+    (True, 4): _register,
     (False, 2): _pair,
     (False, 1): _single,
 }
-"""What takes the blocks that do not fill a register, by (byte masks, lanes)."""
+"""What takes the blocks that do not fill a register, by (registers partly filled, lanes)."""
 
 _WHOLE: dict[tuple[bool, int], Callable[[Builder, Text, VReg], None]] = {
-    (True, 2): _masked,
-    (True, 4): _masked,
+    (True, 2): _register,
+    (True, 4): _register,
     (False, 2): _block,
 }
 """The same where no block is partial."""

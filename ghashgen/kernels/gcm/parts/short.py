@@ -1,8 +1,8 @@
 """A text of few blocks, on one straight path: one pass of the cipher, one sum, one reduction.
 
-Text lies in registers of L lanes as it does in memory, C_1 in lane 0, the last register read and
-written under a byte mask. If that has a lane left over, J_0 goes through the cipher in its last
-one, else in a register of its own:
+Text lies in registers of L lanes as it does in memory, C_1 in lane 0. `exact` reads and writes the
+last register. If a lane of that is left over, J_0 goes through the cipher in its last one, else in
+a register of its own:
 
     blocks of text    registers
     0 … L-1           C_1 … , J_0
@@ -37,6 +37,7 @@ from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, inner_rounds
 from ghashgen.kernels.gcm.parts.narrow import far_and_near
 from ghashgen.kernels.gcm.parts.text import IN_TEXT
+from ghashgen.kernels.hash.parts.exact import Exact, cut
 from ghashgen.kernels.hash.parts.interface import (
     close_group,
     entries,
@@ -56,21 +57,19 @@ def most_registers(kernel: GcmKernel) -> int:
 
 def most_bytes(kernel: GcmKernel) -> int:
     """Return the bytes of the longest text."""
-    if not kernel.instruction_set.masked:
+    if not kernel.instruction_set.partial_registers:
         return BLOCK_BYTES * kernel.hash.straight
     return BLOCK_BYTES * most_registers(kernel) * kernel.lane_count
 
 
 @dataclass(frozen=True)
 class Way:
-    """Texts of so many registers; `full` if no lane of theirs is left for J_0."""
+    """Code for texts of some numbers of bytes, `bytes_`, that take `count` registers; `full` if
+    these have no lane left for J_0."""
 
     count: int
     full: bool
-
-    def most(self, lanes: int) -> int:
-        """Return the bytes of the longest of them."""
-        return BLOCK_BYTES * (self.count * lanes - (not self.full))
+    bytes_: range
 
     def numbers(self, lanes: int) -> dict[str, list[int]]:
         """Return the numbers behind the IV in each lane of its registers, by name; J_0's is 1."""
@@ -82,9 +81,20 @@ class Way:
         return {f"numbers_{row[0]}" + ("_1" if row[-1] == 1 else ""): row for row in rows}
 
 
-def ways(kernel: GcmKernel) -> list[Way]:
-    """Return them all, the shortest texts first."""
-    return [Way(n, full) for n in range(1, most_registers(kernel) + 1) for full in (False, True)]
+def ways(kernel: GcmKernel, least: int) -> list[Way]:
+    """Return the ways for texts of `least` bytes and more, the shortest texts first.
+
+    Texts of one register have one for each way of `exact`.
+    """
+    lanes, out = kernel.lane_count, list[Way]()
+    for count in range(1, most_registers(kernel) + 1):
+        for full in (False, True):
+            most = BLOCK_BYTES * (count * lanes - (not full))
+            numbers = range(least, most + 1)
+            parts = cut(numbers, lanes) if count == 1 else [numbers]
+            out += [Way(count, full, part) for part in parts]
+            least = most + 1
+    return out
 
 
 def fits_one(lanes: int) -> int:
@@ -132,12 +142,13 @@ class Short:
         terms = None if R is None else b.variable(R, "R", "the key terms of H^(m+2) … H")
         begun = b.xor(self.iv, keys.key(0, lanes), "(IV || 0) + k_0")
         paths = Paths(self, keys, begun, back, powers, acc, terms, b.register("E_K(J_0)"))
+        least = 0
         if not self.encrypts and fits_one(lanes):
-            b.branch("not_below", self.length, fits_one(lanes) + 1, "over_one")
-            paths.one()
-            b.emit("jump", Label("reduce"))
+            least = fits_one(lanes) + 1
+            b.branch("not_below", self.length, least, "over_one")
+            paths.one(cut(range(least), lanes))
             b.label("over_one")
-        paths.record(self._pair(powers))
+        paths.record(ways(kernel, least), self._pair(powers))
         b.label("reduce")
         scheme = hashing.multiplier, hashing.reducer, hashing.bit_order
         X = in_register(aggregate.finish(b, *scheme, acc, None))
@@ -172,22 +183,19 @@ class Paths:
     terms: VReg | None
     mask: VReg
 
-    def record(self, pair: Mapping[str, Value]) -> None:
+    def record(self, open_: Sequence[Way], pair: Mapping[str, Value]) -> None:
         """Record them all, each found by its number of bytes."""
-        self._ways(ways(self.message.kernel), pair)
-
-    def _ways(self, open_: Sequence[Way], pair: Mapping[str, Value]) -> None:
-        b, lanes = self.message.b, self.message.kernel.lane_count
+        b = self.message.b
         if len(open_) == 1:
             self._way(open_[0], pair)
             b.emit("jump", Label("reduce"))
             return
         lower, upper = open_[: len(open_) // 2], open_[len(open_) // 2 :]
-        most = lower[-1].most(lanes)
-        b.branch("not_below", self.message.length, most + 1, f"over_{most}")
-        self._ways(lower, pair)
-        b.label(f"over_{most}")
-        self._ways(upper, pair)
+        least = upper[0].bytes_[0]
+        b.branch("not_below", self.message.length, least, f"from_{least}")
+        self.record(lower, pair)
+        b.label(f"from_{least}")
+        self.record(upper, pair)
 
     def _way(self, way: Way, pair: Mapping[str, Value]) -> None:
         """Record one of them."""
@@ -196,7 +204,9 @@ class Paths:
         left, before = message.length, step * (way.count - 1)
         if before:
             left = b.gpr("gpr_address", Mem(base=left, disp=-before))
-        ones = b.byte_mask(left)
+        numbers = range(way.bytes_[0] - before, way.bytes_[-1] - before + 1)
+        exact = Exact.of(b, left, numbers, lanes, behind=way.count > 1)
+        given = exact.load(f"given_{way.bytes_[0]}", self._places(before)[0])
         *states, last = inner_rounds(b, self.keys, self._whitened(way))
         if way.full:
             E = b.aes_last(last, self.keys.last(lanes), "E_K(J_0)")
@@ -209,33 +219,43 @@ class Paths:
             written = add_text(b, state, self.keys.last(lanes), raw, "other text")
             b.store(out, written, "written")
             sums = self._sum(sums, written if message.encrypts else raw, i)
-        raw, written = self._masked(last, before, ones)
+        written = add_text(b, last, self.keys.last(lanes), given, "other text")
         if not way.full:
             self._keep_last_lane(written)
-        C = b.keep_bytes(ones, written, "C, zero-padded") if message.encrypts else raw
+        C = exact.first(written, "C, zero-padded") if message.encrypts else given
         self._assign(self._sum(sums, C, way.count - 1))
+        exact.store(f"written_{way.bytes_[0]}", self._places(before)[1], written)
         if self.terms is not None and not way.full:
             # Of the lanes behind C_m the first meets H once more.
             R = key_sum(message.kernel.hash, message.context, 1)
             assert R is not None
             b.assign(self.terms, b.xor(self.terms, R, "those of H"))
 
-    def one(self) -> None:
-        """Record the way of a text that is given and hashed in one register, with all else.
+    def one(self, open_: Sequence[range]) -> None:
+        """Record the ways of a text that shares one register with S and the lengths.
 
-        The text is read for that as it is to lie, behind a lane.
+        There is one for each of these ranges of numbers of bytes.
         """
+        b = self.message.b
+        for numbers in reversed(open_[1:]):
+            b.branch("below", self.message.length, numbers[0], f"under_{numbers[0]}")
+            self._one(numbers)
+            b.label(f"under_{numbers[0]}")
+        self._one(open_[0])
+
+    def _one(self, numbers: range) -> None:
         message, lanes = self.message, self.message.kernel.lane_count
         b, hashing = message.b, message.kernel.hash
-        ones = b.gpr("gpr_ones", message.length)
-        behind = b.mask_of(b.gpr("gpr_shl", ones, BLOCK_BYTES), "the text, behind lane 0")
-        place, _ = self._places(-BLOCK_BYTES)
-        C = to_register(b, hashing, b.load_bytes(place, behind, "C, zero-padded", lanes), "C")
+        exact = Exact.of(b, message.length, numbers, lanes)
+        raw = exact.load(f"one_{numbers[0]}", self._places(0)[0])
+        C = to_register(b, hashing, b.lanes_up(raw, 1, "the text, behind lane 0"), "C")
         A = b.xor(C, b.xor(self._lengths(), message.S, "S in lane 0"), "S, C_1 …, the lengths")
         self._assign(self._met({}, A, message.kernel.layout.top))
-        mask = b.mask_of(b.gpr("gpr_copy", ones), "the text")
-        (state,) = inner_rounds(b, self.keys, self._whitened(Way(1, full=False)))
-        self._keep_last_lane(self._masked(state, 0, mask)[1])
+        (state,) = inner_rounds(b, self.keys, self._whitened(Way(1, False, numbers)))
+        written = add_text(b, state, self.keys.last(lanes), raw, "other text")
+        self._keep_last_lane(written)
+        exact.store(f"one_written_{numbers[0]}", self._places(0)[1], written)
+        b.emit("jump", Label("reduce"))
 
     def _lengths(self) -> VReg:
         """Record the block of lengths in the lane behind the text, zeros elsewhere."""
@@ -253,18 +273,6 @@ class Paths:
             Mem(base=message.source, disp=at, within=IN_TEXT),
             Mem(base=message.out, disp=at, within=IN_TEXT),
         )
-
-    def _masked(self, state: VReg, at: int, ones: VReg) -> tuple[VReg, VReg]:
-        """Record the last round of the last register; return its text, zero-padded, and E + that.
-
-        Lanes past the text are E alone.
-        """
-        b, lanes = self.message.b, self.message.kernel.lane_count
-        place, out = self._places(at)
-        raw = b.load_bytes(place, ones, "text, zero-padded", lanes)
-        written = add_text(b, state, self.keys.last(lanes), raw, "other text")
-        b.store_bytes(out, ones, written, "written")
-        return raw, written
 
     def _keep_last_lane(self, written: VReg) -> None:
         b = self.message.b

@@ -9,6 +9,7 @@ from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.lengths import length_block
+from ghashgen.kernels.hash.parts.exact import load_few
 from ghashgen.kernels.hash.parts.interface import load_block, times_h, to_register
 from ghashgen.kernels.hash.parts.partial import load_partial
 
@@ -23,7 +24,7 @@ def first_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length
     """Record J_0 as it would be in memory; `iv` moves on, `length` stays."""
     J0 = b.register("J_0")
     b.branch("not_equal", length, IV_BYTES, "other")
-    b.assign(J0, number_one(b, kernel, iv, length))
+    b.assign(J0, number_one(b, iv))
     b.emit("jump", Label("ready"))
     b.label("other")
     b.assign(J0, hashed_counter(b, kernel, context, iv, length))
@@ -55,21 +56,19 @@ def hashed_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, lengt
     return to_register(b, kernel.hash, X, "J_0")
 
 
-def number_one(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg | None = None) -> VReg:
-    """Load an IV of 96 bits, which `length` may say, and return IV || 1."""
-    return b.or_(twelve_bytes(b, kernel, iv, length), b.const(FIRST, "first_number"), "IV || 1")
+def number_one(b: Builder, iv: VReg) -> VReg:
+    """Load an IV of 96 bits, and return IV || 1."""
+    return b.or_(twelve_bytes(b, iv), b.const(FIRST, "first_number"), "IV || 1")
 
 
 def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
     """Load 1 to 15 bytes, zeros after them."""
-    if kernel.instruction_set.masked:
-        return b.load_bytes(Mem(base=iv), b.byte_mask(left), "C_last, zero-padded", 1)
+    if kernel.instruction_set.partial_registers:
+        return load_few(b, "few", Mem(base=iv), left, range(1, BLOCK_BYTES))
     return load_partial(b, iv, left, "padded")
 
 
-def twelve_bytes(b: Builder, kernel: GcmKernel, iv: VReg, length: VReg | None) -> VReg:
-    """Load IV_BYTES bytes, zeros after them; `length` may say how many, for a mask."""
-    if length is not None and kernel.instruction_set.masked:
-        return b.load_bytes(Mem(base=iv), b.byte_mask(length), "IV", 1)
+def twelve_bytes(b: Builder, iv: VReg) -> VReg:
+    """Load IV_BYTES bytes, zeros after them."""
     low = b.load_part("load64", Mem(base=iv), "IV, bytes 0..7")
     return b.join_low(low, b.load_part("load32", Mem(base=iv, disp=8), "bytes 8..11"), "IV")

@@ -1,4 +1,4 @@
-"""A text of a whole message, where there are byte masks: whole groups, then a straight way.
+"""A text of a whole message in wide registers (AVX-512): whole groups, then a straight way.
 
 Groups are as in `directions`, but that the last one, if it is whole, is not one of them: 1 to n
 blocks are left for the end, where the block of lengths is hashed with them (`ending`). J_0 goes

@@ -9,6 +9,7 @@ from ghashgen.ir.program import Label, Mem, Slot, VReg
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts.cipher import RoundKeys, rounds
 from ghashgen.kernels.gcm.parts.partial import first_bytes
+from ghashgen.kernels.hash.parts.exact import Exact
 from ghashgen.kernels.hash.parts.interface import times_h, to_register
 from ghashgen.kernels.hash.parts.partial import load_from_8
 
@@ -71,16 +72,16 @@ def difference(b: Builder, kernel: GcmKernel, tag: VReg, given: VReg, length: VR
 
     `given` holds the address of `length` bytes, as many as are compared, and none else are read.
     """
-    take = _masked if kernel.instruction_set.masked else _overlapping
+    take = _in_register if kernel.instruction_set.partial_registers else _overlapping
     found = take(b, tag, given, length)
     both = b.or_(found, b.swap64(found), "all differences")
     return b.to_gpr(both)
 
 
-def _masked(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
-    mask = b.byte_mask(length)
-    other = b.load_bytes(Mem(base=given), mask, "the given tag", 1)
-    return b.keep_bytes(mask, b.xor(tag, other), "differences")
+def _in_register(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:
+    numbers = range(min(SHORT_TAGS), BLOCK_BYTES + 1)
+    exact = Exact.of(b, length, numbers)
+    return exact.first(b.xor(tag, exact.load("given", Mem(base=given))), "differences")
 
 
 def _overlapping(b: Builder, tag: VReg, given: VReg, length: VReg) -> VReg:

@@ -1,8 +1,8 @@
 """NAME_update(table, x, in, len): X = GHASH continued over len bytes, zero-padded at the end.
 
 A single block, such as the length block that ends every GCM message, has its own short path without
-a loop or computed addresses. If byte masks make a partial block as cheap, it takes this path too.
-Everything else is in `kernels.hash.parts.absorb`.
+a loop or computed addresses. Where one register takes all that is left, a partial block takes this
+path too. Everything else is in `kernels.hash.parts.absorb`.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from ghashgen.ir.program import Mem, VReg
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.hash.kernel import Kernel
 from ghashgen.kernels.hash.parts.absorb import Message, absorb, state_of
+from ghashgen.kernels.hash.parts.exact import load_few
 from ghashgen.kernels.hash.parts.interface import load_block, store_block, times_h, to_register
 from ghashgen.kernels.hash.parts.params import INPUT, INPUT_LENGTH, STATE, TABLE
 
@@ -22,7 +23,7 @@ def build(b: Builder, kernel: Kernel) -> None:
     table, x, source, length = b.params
     state = load_block(b, kernel, x, name="X")
     if kernel.blocks > 1:
-        _SINGLE[kernel.instruction_set.masked](b, kernel, state)
+        _SINGLE[kernel.instruction_set.partial_registers](b, kernel, state)
     X = state_of(b, kernel, state)
     X = absorb(Message(b, kernel, table, source, length), X, "store")
     store_block(b, kernel, x, X)
@@ -44,20 +45,20 @@ def _single_block(b: Builder, kernel: Kernel, state: VReg) -> None:
     _finish_single(b, kernel, state, b.load(Mem(base=source), "C, bytes as in memory"))
 
 
-def _single_masked(b: Builder, kernel: Kernel, state: VReg) -> None:
+def _single_or_partial(b: Builder, kernel: Kernel, state: VReg) -> None:
     """1 to 16 bytes."""
     _, _, source, length = b.params
     b.branch("not_below", length, BLOCK_BYTES + 1, "more")
     b.branch("equal", length, 0, "done")
-    raw = b.load_bytes(Mem(base=source), b.byte_mask(length), "C, zero-padded", 1)
+    raw = load_few(b, "few", Mem(base=source), length, range(1, BLOCK_BYTES + 1))
     _finish_single(b, kernel, state, raw)
 
 
 _SINGLE: dict[bool, Callable[[Builder, Kernel, VReg], None]] = {
     False: _single_block,
-    True: _single_masked,
+    True: _single_or_partial,
 }
-"""The single-block path, by whether the ISA has byte masks."""
+"""How a single block is taken, by whether the ISA fills registers partly."""
 
 
 FUNCTION = Function(

@@ -1,10 +1,10 @@
 """The last m blocks, 1 <= m <= n, as one group with one reduction.
 
 `key_at` walks the arrays of the table: it starts where H^m stands and moves on by a register's
-blocks at a time. How the blocks that do not fill a register are loaded depends on what the ISA has:
+blocks at a time. How the blocks that do not fill a register are loaded depends on the ISA:
 
-    byte masks     one masked load for all that is left; lanes past the end are zero, and so are the
-                   keys that they meet, because zeros follow H^1 in the table
+    AVX-512        all that is left in one register (`exact`); lanes past the end are zero, and so
+                   are the keys that they meet, because zeros follow H^1 in the table
     two lanes      one block alone if there is one, then the partial one
     one lane       the partial one
 
@@ -19,6 +19,7 @@ from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
 from ghashgen.kernels.hash.kernel import ENTRY_BYTES, Kernel
+from ghashgen.kernels.hash.parts.exact import load_few, numbers_left
 from ghashgen.kernels.hash.parts.interface import (
     BLOCK_LABEL,
     entries,
@@ -41,10 +42,11 @@ class Tail:
         X: VReg,
         source: VReg,
         length: VReg,
+        whole: bool = False,
         last: Callable[[], VReg] | None = None,
     ) -> None:
         self.b, self.kernel, self.X = b, kernel, X
-        self.source, self.length, self.last = source, length, last
+        self.source, self.length, self.whole, self.last = source, length, whole, last
         self.key_at = _walk(b, kernel, table, length)
         # R_m is read while key_at still stands at H^m.
         R = key_sum(kernel, self.key_at, kernel.layout.top)
@@ -67,10 +69,11 @@ class Tail:
         b, kernel = self.b, self.kernel
         if self.last is not None:
             return self.last()
-        if not kernel.instruction_set.masked:
+        if not kernel.instruction_set.partial_registers:
             return load_partial(b, self.source, self.length, "padded")
-        mask = b.byte_mask(self.length)
-        return b.load_bytes(Mem(base=self.source), mask, "C, zero-padded", kernel.lane_count)
+        lanes = kernel.lane_count
+        place, numbers = Mem(base=self.source), numbers_left(lanes, self.whole)
+        return load_few(b, "last", place, self.length, numbers, lanes)
 
     def multiply(self, A: VReg, subject: str) -> None:
         """Add the products of a register that X may still have to join."""
@@ -113,7 +116,7 @@ def add_tail(
     Of whole blocks alone nothing is recorded for a partial one. `last` records what stands for
     `Tail.load_last`, where a caller has better.
     """
-    tail = Tail(b, kernel, table, X, source, length, last)
+    tail = Tail(b, kernel, table, X, source, length, whole, last)
     filled = whole and kernel.lane_count == 1
     if kernel.blocks > kernel.lane_count:
         _whole_registers(tail, filled)
@@ -121,7 +124,7 @@ def add_tail(
         tail.clear()
     if not filled:
         rest = _WHOLE if whole else _REST
-        rest[kernel.instruction_set.masked, kernel.lane_count](tail)
+        rest[kernel.instruction_set.partial_registers, kernel.lane_count](tail)
     b.label("reduce")
     b.about("reduce")
     return finish_group(b, kernel, tail.acc, tail.R)
@@ -156,8 +159,8 @@ def _whole_registers(tail: Tail, filled: bool) -> None:
         b.label("rest")
 
 
-def _masked(tail: Tail) -> None:
-    """All that is left, 1 to 16·L - 1 bytes, in one load."""
+def _register(tail: Tail) -> None:
+    """All that is left, 1 to 16·L - 1 bytes, in one register."""
     tail.multiply(to_register(tail.b, tail.kernel, tail.load_last(), "C"), "C·H^i")
 
 
@@ -184,16 +187,16 @@ def _block(tail: Tail) -> None:
 
 
 _REST: dict[tuple[bool, int], Callable[[Tail], None]] = {
-    (True, 2): _masked,
-    (True, 4): _masked,
+    (True, 2): _register,
+    (True, 4): _register,
     (False, 2): _pair,
     (False, 1): _single,
 }
-"""What loads the blocks that do not fill a register, by (byte masks, lanes)."""
+"""What loads the blocks that do not fill a register, by (registers partly filled, lanes)."""
 
 _WHOLE: dict[tuple[bool, int], Callable[[Tail], None]] = {
-    (True, 2): _masked,
-    (True, 4): _masked,
+    (True, 2): _register,
+    (True, 4): _register,
     (False, 2): _block,
 }
 """The same where no block is partial."""
