@@ -627,12 +627,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1 */
-            CLASS(64, 544, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
-            CLASS(256, 400, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
-            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
-            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(64, 544, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 400, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
@@ -662,12 +662,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
@@ -715,10 +715,10 @@ static const struct ghashgen_choice choices[] = {
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
             CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* gcm on amd-25-17-1 */
-            CLASS(1024, 9376, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
-            CLASS(4096, 9600, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 8032, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 9376, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 9600, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 8032, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X4]},
@@ -747,12 +747,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x30),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
@@ -763,12 +763,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3b),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X6]},
@@ -824,12 +824,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -852,12 +852,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X6), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X6), /* latency on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -880,12 +880,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_SSE_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, GHASH_SSE_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -918,7 +918,7 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -927,7 +927,7 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -936,7 +936,7 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -962,12 +962,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 2480, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 2480, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 2432, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
@@ -997,12 +997,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
@@ -1030,12 +1030,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3f),
         F(SSE2) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
         },
         {
             {0, &kernels[POLYVAL_SSE_WINOGRAD_CLMUL1_X8]},
@@ -1061,12 +1061,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3a),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -1089,12 +1089,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },
@@ -1103,12 +1103,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
         F(SSE2) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(64, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(256, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(1024, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(4096, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(64, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(1024, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(4096, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
         },
         {{0, NULL}},
     },

@@ -396,19 +396,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -427,13 +427,13 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -445,7 +445,7 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -464,19 +464,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -489,19 +489,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -514,7 +514,7 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -527,7 +527,7 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
@@ -539,13 +539,13 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -558,19 +558,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -583,19 +583,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -608,19 +608,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -633,19 +633,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -658,19 +658,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         192, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -683,19 +683,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -708,13 +708,13 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -732,7 +732,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -745,13 +745,13 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -763,7 +763,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -782,13 +782,13 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -800,7 +800,7 @@ static const struct choice choices[] = {
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
@@ -819,7 +819,7 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PIECES, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
@@ -832,19 +832,19 @@ static const struct choice choices[] = {
         | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
         &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),

@@ -86,6 +86,18 @@ def test_an_unknown_cpu_has_a_slug_and_no_core() -> None:
     assert slug_of("aarch64", "aarch64") == "aarch64-unknown"
 
 
+def test_a_machine_that_hides_features_has_records_of_its_own() -> None:
+    zen4 = "Some name (cpu family 25, model 17, stepping 1)"
+    core = core_of(zen4)
+    assert core
+    for lacks, suffix in (
+        (set(), ""),
+        ({"gfni"}, "-without-gfni"),
+        ({"avx512f", "avx512vl", "gfni"}, "-without-avx-512"),
+    ):
+        assert slug_of(zen4, "AuthenticAMD", core.features - lacks) == f"amd-25-17-1{suffix}"
+
+
 # --- records
 
 
@@ -160,9 +172,9 @@ def test_the_records_here_are_named_after_their_cpus() -> None:
     records = load_records(project_root() / FOLDER)
     assert records
     for record in records:
-        cpu = record.results.machine.cpu
+        machine = record.results.machine
         vendor = {"intel": "GenuineIntel", "amd": "AuthenticAMD"}[record.slug.partition("-")[0]]
-        assert record.slug == slug_of(cpu, vendor)
+        assert record.slug == slug_of(machine.cpu, vendor, machine.features)
 
 
 # --- peers given as files

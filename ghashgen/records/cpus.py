@@ -110,14 +110,27 @@ def title_of(cpu: str, features: Iterable[str] = ()) -> str:
     With the features of a machine, the name says what it lacks of the core: "Zen 4 without
     AVX-512". Where it lacks AVX-512, nothing else is named.
     """
-    core, lacks = core_of(cpu), lacking(cpu, features)
+    core = core_of(cpu)
+    return f"{core.title if core else cpu}{_without(cpu, features)}"
+
+
+def _without(cpu: str, features: Iterable[str]) -> str:
+    lacks = lacking(cpu, features)
     names = "AVX-512" if "avx512f" in lacks else ", ".join(lacks).upper()
-    return f"{core.title if core else cpu}{f' without {names}' if names else ''}"
+    return f" without {names}" if names else ""
 
 
-def slug_of(cpu: str, vendor: str) -> str:
-    """Return the name of a CPU's records, such as intel-6-85-7: vendor, family, model, stepping."""
+def slug_of(cpu: str, vendor: str, features: Iterable[str] = ()) -> str:
+    """Return the name of a CPU's records: vendor, family, model, stepping, and what it lacks.
+
+    A machine that hides features of its core, as a hypervisor may, has records of its own:
+    intel-6-85-7, but amd-25-17-1-without-avx-512.
+    """
     found = _PLACE.search(cpu)
     place = "-".join(part or "0" for part in found.groups()) if found else "unknown"
-    plain = re.sub(r"[^a-z0-9]+", "-", vendor.lower()).strip("-")
-    return f"{VENDORS.get(vendor, plain) or 'cpu'}-{place}"
+    known = VENDORS.get(vendor, _plain(vendor).strip("-")) or "cpu"
+    return f"{known}-{place}{_plain(_without(cpu, features)).rstrip('-')}"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())

@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from ghashgen.records.cpus import slug_of
@@ -17,9 +18,9 @@ def cpu_model() -> str:
     return f"{name} ({', '.join(place)})" if place else name
 
 
-def cpu_slug() -> str:
-    """Return the name of this CPU's records, such as intel-6-85-7 or amd-26-2-1."""
-    return slug_of(cpu_model(), cpuinfo().get("vendor_id", platform.machine()))
+def cpu_slug(features: Iterable[str] = ()) -> str:
+    """Return the name of this CPU's records, such as intel-6-85-7 or amd-26-2-1; see `slug_of`."""
+    return slug_of(cpu_model(), cpuinfo().get("vendor_id", platform.machine()), features)
 
 
 def cpuinfo() -> dict[str, str]:

@@ -51,7 +51,7 @@ class Record:
     """A CPU's record."""
 
     slug: str
-    """The file's name: vendor, family, model and stepping of the CPU."""
+    """The file's name; see `cpus.slug_of`."""
     runs: int
     note: str
     """A note for readers; mostly empty."""
