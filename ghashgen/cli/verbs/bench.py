@@ -128,7 +128,8 @@ def COMMAND(
     path = store or build_folder("bench.sqlite")
     session = save(results, path)
     if record:
-        written = write_record(results, cpu_slug(results.machine.features), project_root() / contest.folder, note)
+        slug = cpu_slug(results.machine.features)
+        written = write_record(results, slug, project_root() / contest.folder, note)
         click.echo(f"recorded in {written}", err=True)
     if as_json:
         print_json(as_plain(results))
