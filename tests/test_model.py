@@ -214,9 +214,9 @@ def test_a_name_twice_is_refused(counted: Counted) -> None:
 
 def test_a_changed_count_changes_the_bound() -> None:
     text = STORED.read_text(encoding="utf-8")
-    (before,) = (peer for peer in peers() if peer.name == "boringssl_avx512")
+    (before,) = (peer for peer in peers() if peer.name == "boringssl_vpclmulqdq_avx512")
     products = before.loop.body.forms["vpclmulqdq z,z,z,i8"]
-    start = text.index('name = "boringssl_avx512"')
+    start = text.index('name = "boringssl_vpclmulqdq_avx512"')
     changed = text[start:].replace(
         f'"vpclmulqdq z,z,z,i8" = {products}', f'"vpclmulqdq z,z,z,i8" = {products + 4}', 1
     )
@@ -229,7 +229,7 @@ def test_stored_loops_say_what_their_functions_are_known_to_do() -> None:
     found = {peer.name: peer.loop for peer in peers()}
     for name, products in (
         # Four products per block of a lane, and a reduction of two or three.
-        ("boringssl_avx512", 4 * 16 // 4 + 2),
+        ("boringssl_vpclmulqdq_avx512", 4 * 16 // 4 + 2),
         ("ipsecmb_1_3_avx512", 4 * 48 // 4 + 3),
         # Karatsuba: three a block, and a reduction of two.
         ("openssl_3_0_avx", 3 * 8 + 2),

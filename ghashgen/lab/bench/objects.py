@@ -2,7 +2,7 @@
 
 ```toml
 [[peer]]
-name = "ipsecmb_git_avx512"          # as results call it
+name = "ipsecmb_git_vaes_avx512"     # as results call it
 files = ["libIPSec_MB.a"]            # objects or static libraries, beside this file or absolute
 way = "ipsecmb"                      # whose interface: see WAYS
 init = "ghash_pre_vaes_avx512"       # the function that fills the table
