@@ -167,6 +167,9 @@ void ghash_avx2_k_clmul1_x2_update(const void *table, uint8_t x[16], const uint8
 void ghash_avx2_k_clmul1_x4_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_k_clmul1_x4_natural_init(void *table, const uint8_t h[16]);
+void ghash_avx2_k_clmul1_x4_natural_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_k_clmul1_x4_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_k_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -179,6 +182,9 @@ void ghash_avx2_karatsuba_clmul2_x16_update(const void *table, uint8_t x[16], co
 void ghash_avx2_karatsuba_clmul2_x16_natural_init(void *table, const uint8_t h[16]);
 void ghash_avx2_karatsuba_clmul2_x16_natural_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_karatsuba_clmul2_x16_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx2_winograd_clmul1_x16_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x16_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x16_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -193,20 +199,35 @@ void ghash_avx2_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_
 void ghash_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
-void ghash_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx2_winograd_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
+void ghash_avx2_winograd_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
+void ghash_avx2_winograd_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
+void ghash_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_k_clmul1_x16_natural_lanes_init(void *table, const uint8_t h[16]);
+void ghash_avx512_k_clmul1_x16_natural_lanes_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_k_clmul1_x16_natural_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_k_clmul1_x4_init(void *table, const uint8_t h[16]);
+void ghash_avx512_k_clmul1_x4_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x16_lanes_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x16_lanes_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_segments_init(void *table, const uint8_t h[16]);
 void ghash_avx512_winograd_clmul1_x16_segments_mul(const void *table, uint8_t x[16]);
 void ghash_avx512_winograd_clmul1_x16_segments_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx512_winograd_clmul1_x16_segments_power(const void *table, uint8_t y[16], uint64_t m);
 void ghash_avx512_winograd_clmul1_x16_segments_combine(uint8_t x[16], const uint8_t y[16], const uint8_t p[16]);
-void ghash_avx512_winograd_clmul1_x4_init(void *table, const uint8_t h[16]);
-void ghash_avx512_winograd_clmul1_x4_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_winograd_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx512_winograd_clmul1_x48_init(void *table, const uint8_t h[16]);
-void ghash_avx512_winograd_clmul1_x48_mul(const void *table, uint8_t x[16]);
-void ghash_avx512_winograd_clmul1_x48_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512_winograd_clmul1_x48_spr_init(void *table, const uint8_t h[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_mul(const void *table, uint8_t x[16]);
+void ghash_avx512_winograd_clmul1_x48_spr_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void ghash_avx512vl_k_clmul1_x8_natural_init(void *table, const uint8_t h[16]);
+void ghash_avx512vl_k_clmul1_x8_natural_mul(const void *table, uint8_t x[16]);
+void ghash_avx512vl_k_clmul1_x8_natural_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_k_clmul1_x1_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x1_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x1_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -219,9 +240,6 @@ void ghash_avx_k_clmul1_x4_update(const void *table, uint8_t x[16], const uint8_
 void ghash_avx_k_clmul1_x8_ahead_init(void *table, const uint8_t h[16]);
 void ghash_avx_k_clmul1_x8_ahead_mul(const void *table, uint8_t x[16]);
 void ghash_avx_k_clmul1_x8_ahead_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void ghash_avx_karatsuba_shiftxor_x6_init(void *table, const uint8_t h[16]);
-void ghash_avx_karatsuba_shiftxor_x6_mul(const void *table, uint8_t x[16]);
-void ghash_avx_karatsuba_shiftxor_x6_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void ghash_avx_karatsuba_shiftxor_x8_init(void *table, const uint8_t h[16]);
 void ghash_avx_karatsuba_shiftxor_x8_mul(const void *table, uint8_t x[16]);
 void ghash_avx_karatsuba_shiftxor_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -292,12 +310,18 @@ void polyval_avx2_winograd_clmul1_x16_update(const void *table, uint8_t x[16], c
 void polyval_avx2_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
 void polyval_avx2_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
 void polyval_avx2_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx512_k_clmul1_x16_init(void *table, const uint8_t h[16]);
+void polyval_avx512_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
+void polyval_avx512_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx512_k_clmul1_x8_init(void *table, const uint8_t h[16]);
+void polyval_avx512_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void polyval_avx512_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx512_winograd_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx512_winograd_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx512_winograd_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
-void polyval_avx512_winograd_clmul1_x8_init(void *table, const uint8_t h[16]);
-void polyval_avx512_winograd_clmul1_x8_mul(const void *table, uint8_t x[16]);
-void polyval_avx512_winograd_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
+void polyval_avx512vl_k_clmul1_x8_init(void *table, const uint8_t h[16]);
+void polyval_avx512vl_k_clmul1_x8_mul(const void *table, uint8_t x[16]);
+void polyval_avx512vl_k_clmul1_x8_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
 void polyval_avx_k_clmul1_x16_init(void *table, const uint8_t h[16]);
 void polyval_avx_k_clmul1_x16_mul(const void *table, uint8_t x[16]);
 void polyval_avx_k_clmul1_x16_update(const void *table, uint8_t x[16], const uint8_t *in, size_t len);
@@ -317,23 +341,29 @@ void polyval_sse_winograd_clmul1_x8_update(const void *table, uint8_t x[16], con
 enum {
     GHASH_AVX2_K_CLMUL1_X2,
     GHASH_AVX2_K_CLMUL1_X4,
+    GHASH_AVX2_K_CLMUL1_X4_NATURAL,
     GHASH_AVX2_K_CLMUL1_X8,
     GHASH_AVX2_K_CLMUL1_X8_NATURAL,
     GHASH_AVX2_KARATSUBA_CLMUL2_X16,
     GHASH_AVX2_KARATSUBA_CLMUL2_X16_NATURAL,
+    GHASH_AVX2_WINOGRAD_CLMUL1_X16,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX,
     GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS,
     GHASH_AVX2_WINOGRAD_CLMUL1_X8,
-    GHASH_AVX512_WINOGRAD_CLMUL1_X16,
+    GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL,
+    GHASH_AVX512_K_CLMUL1_X16,
+    GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES,
+    GHASH_AVX512_K_CLMUL1_X4,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES,
     GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS,
-    GHASH_AVX512_WINOGRAD_CLMUL1_X4,
-    GHASH_AVX512_WINOGRAD_CLMUL1_X48,
+    GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR,
+    GHASH_AVX512VL_K_CLMUL1_X8,
+    GHASH_AVX512VL_K_CLMUL1_X8_NATURAL,
     GHASH_AVX_K_CLMUL1_X1,
     GHASH_AVX_K_CLMUL1_X2,
     GHASH_AVX_K_CLMUL1_X4,
     GHASH_AVX_K_CLMUL1_X8_AHEAD,
-    GHASH_AVX_KARATSUBA_SHIFTXOR_X6,
     GHASH_AVX_KARATSUBA_SHIFTXOR_X8,
     GHASH_AVX_SCHOOLBOOK_CLMUL2_X1,
     GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS,
@@ -356,8 +386,10 @@ enum {
     POLYVAL_AVX2_K_CLMUL1_X8,
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X16,
     POLYVAL_AVX2_WINOGRAD_CLMUL1_X8,
+    POLYVAL_AVX512_K_CLMUL1_X16,
+    POLYVAL_AVX512_K_CLMUL1_X8,
     POLYVAL_AVX512_WINOGRAD_CLMUL1_X16,
-    POLYVAL_AVX512_WINOGRAD_CLMUL1_X8,
+    POLYVAL_AVX512VL_K_CLMUL1_X8,
     POLYVAL_AVX_K_CLMUL1_X16,
     POLYVAL_AVX_K_CLMUL1_X8,
     POLYVAL_AVX_WINOGRAD_CLMUL1_X8,
@@ -374,6 +406,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_k_clmul1_x4", 128, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_k_clmul1_x4_init, ghash_avx2_k_clmul1_x4_mul, ghash_avx2_k_clmul1_x4_update, NULL, NULL, NULL},
+    [GHASH_AVX2_K_CLMUL1_X4_NATURAL] =
+        {"ghash_avx2_k_clmul1_x4_natural", 128, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
+         ghash_avx2_k_clmul1_x4_natural_init, ghash_avx2_k_clmul1_x4_natural_mul, ghash_avx2_k_clmul1_x4_natural_update, NULL, NULL, NULL},
     [GHASH_AVX2_K_CLMUL1_X8] =
         {"ghash_avx2_k_clmul1_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -390,6 +426,10 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_karatsuba_clmul2_x16_natural", 512, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
          ghash_avx2_karatsuba_clmul2_x16_natural_init, ghash_avx2_karatsuba_clmul2_x16_natural_mul, ghash_avx2_karatsuba_clmul2_x16_natural_update, NULL, NULL, NULL},
+    [GHASH_AVX2_WINOGRAD_CLMUL1_X16] =
+        {"ghash_avx2_winograd_clmul1_x16", 768, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+         ghash_avx2_winograd_clmul1_x16_init, ghash_avx2_winograd_clmul1_x16_mul, ghash_avx2_winograd_clmul1_x16_update, NULL, NULL, NULL},
     [GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD] =
         {"ghash_avx2_winograd_clmul1_x16_ahead", 768, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
@@ -406,26 +446,50 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx2_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          ghash_avx2_winograd_clmul1_x8_init, ghash_avx2_winograd_clmul1_x8_mul, ghash_avx2_winograd_clmul1_x8_update, NULL, NULL, NULL},
-    [GHASH_AVX512_WINOGRAD_CLMUL1_X16] =
-        {"ghash_avx512_winograd_clmul1_x16", 896, 1,
+    [GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL] =
+        {"ghash_avx2_winograd_clmul1_x8_natural", 384, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
+         ghash_avx2_winograd_clmul1_x8_natural_init, ghash_avx2_winograd_clmul1_x8_natural_mul, ghash_avx2_winograd_clmul1_x8_natural_update, NULL, NULL, NULL},
+    [GHASH_AVX512_K_CLMUL1_X16] =
+        {"ghash_avx512_k_clmul1_x16", 640, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
-         ghash_avx512_winograd_clmul1_x16_init, ghash_avx512_winograd_clmul1_x16_mul, ghash_avx512_winograd_clmul1_x16_update, NULL, NULL, NULL},
+         ghash_avx512_k_clmul1_x16_init, ghash_avx512_k_clmul1_x16_mul, ghash_avx512_k_clmul1_x16_update, NULL, NULL, NULL},
+    [GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES] =
+        {"ghash_avx512_k_clmul1_x16_natural_lanes", 1152, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ) | F(GFNI),
+         ghash_avx512_k_clmul1_x16_natural_lanes_init, ghash_avx512_k_clmul1_x16_natural_lanes_mul, ghash_avx512_k_clmul1_x16_natural_lanes_update, NULL, NULL, NULL},
+    [GHASH_AVX512_K_CLMUL1_X4] =
+        {"ghash_avx512_k_clmul1_x4", 256, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_k_clmul1_x4_init, ghash_avx512_k_clmul1_x4_mul, ghash_avx512_k_clmul1_x4_update, NULL, NULL, NULL},
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES] =
+        {"ghash_avx512_winograd_clmul1_x16_lanes", 1472, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         ghash_avx512_winograd_clmul1_x16_lanes_init, ghash_avx512_winograd_clmul1_x16_lanes_mul, ghash_avx512_winograd_clmul1_x16_lanes_update, NULL, NULL, NULL},
     [GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS] =
         {"ghash_avx512_winograd_clmul1_x16_segments", 896, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          ghash_avx512_winograd_clmul1_x16_segments_init, ghash_avx512_winograd_clmul1_x16_segments_mul, ghash_avx512_winograd_clmul1_x16_segments_update, ghash_avx512_winograd_clmul1_x16_segments_power, ghash_avx512_winograd_clmul1_x16_segments_combine, NULL},
-    [GHASH_AVX512_WINOGRAD_CLMUL1_X4] =
-        {"ghash_avx512_winograd_clmul1_x4", 320, 1,
+    [GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR] =
+        {"ghash_avx512_winograd_clmul1_x48_spr", 2432, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
-         ghash_avx512_winograd_clmul1_x4_init, ghash_avx512_winograd_clmul1_x4_mul, ghash_avx512_winograd_clmul1_x4_update, NULL, NULL, NULL},
-    [GHASH_AVX512_WINOGRAD_CLMUL1_X48] =
-        {"ghash_avx512_winograd_clmul1_x48", 2432, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-         F(VPCLMULQDQ),
-         ghash_avx512_winograd_clmul1_x48_init, ghash_avx512_winograd_clmul1_x48_mul, ghash_avx512_winograd_clmul1_x48_update, NULL, NULL, NULL},
+         ghash_avx512_winograd_clmul1_x48_spr_init, ghash_avx512_winograd_clmul1_x48_spr_mul, ghash_avx512_winograd_clmul1_x48_spr_update, NULL, NULL, NULL},
+    [GHASH_AVX512VL_K_CLMUL1_X8] =
+        {"ghash_avx512vl_k_clmul1_x8", 320, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ),
+         ghash_avx512vl_k_clmul1_x8_init, ghash_avx512vl_k_clmul1_x8_mul, ghash_avx512vl_k_clmul1_x8_update, NULL, NULL, NULL},
+    [GHASH_AVX512VL_K_CLMUL1_X8_NATURAL] =
+        {"ghash_avx512vl_k_clmul1_x8_natural", 320, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(GFNI),
+         ghash_avx512vl_k_clmul1_x8_natural_init, ghash_avx512vl_k_clmul1_x8_natural_mul, ghash_avx512vl_k_clmul1_x8_natural_update, NULL, NULL, NULL},
     [GHASH_AVX_K_CLMUL1_X1] =
         {"ghash_avx_k_clmul1_x1", 32, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -442,10 +506,6 @@ static const struct ghashgen_kernel kernels[] = {
         {"ghash_avx_k_clmul1_x8_ahead", 256, 1,
          F(PCLMULQDQ) | F(AVX),
          ghash_avx_k_clmul1_x8_ahead_init, ghash_avx_k_clmul1_x8_ahead_mul, ghash_avx_k_clmul1_x8_ahead_update, NULL, NULL, NULL},
-    [GHASH_AVX_KARATSUBA_SHIFTXOR_X6] =
-        {"ghash_avx_karatsuba_shiftxor_x6", 192, 1,
-         F(PCLMULQDQ) | F(AVX),
-         ghash_avx_karatsuba_shiftxor_x6_init, ghash_avx_karatsuba_shiftxor_x6_mul, ghash_avx_karatsuba_shiftxor_x6_update, NULL, NULL, NULL},
     [GHASH_AVX_KARATSUBA_SHIFTXOR_X8] =
         {"ghash_avx_karatsuba_shiftxor_x8", 256, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -534,16 +594,26 @@ static const struct ghashgen_kernel kernels[] = {
         {"polyval_avx2_winograd_clmul1_x8", 384, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
          polyval_avx2_winograd_clmul1_x8_init, polyval_avx2_winograd_clmul1_x8_mul, polyval_avx2_winograd_clmul1_x8_update, NULL, NULL, NULL},
+    [POLYVAL_AVX512_K_CLMUL1_X16] =
+        {"polyval_avx512_k_clmul1_x16", 640, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         polyval_avx512_k_clmul1_x16_init, polyval_avx512_k_clmul1_x16_mul, polyval_avx512_k_clmul1_x16_update, NULL, NULL, NULL},
+    [POLYVAL_AVX512_K_CLMUL1_X8] =
+        {"polyval_avx512_k_clmul1_x8", 384, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+         F(VPCLMULQDQ),
+         polyval_avx512_k_clmul1_x8_init, polyval_avx512_k_clmul1_x8_mul, polyval_avx512_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX512_WINOGRAD_CLMUL1_X16] =
         {"polyval_avx512_winograd_clmul1_x16", 896, 1,
          F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
          F(VPCLMULQDQ),
          polyval_avx512_winograd_clmul1_x16_init, polyval_avx512_winograd_clmul1_x16_mul, polyval_avx512_winograd_clmul1_x16_update, NULL, NULL, NULL},
-    [POLYVAL_AVX512_WINOGRAD_CLMUL1_X8] =
-        {"polyval_avx512_winograd_clmul1_x8", 512, 1,
-         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-         F(VPCLMULQDQ),
-         polyval_avx512_winograd_clmul1_x8_init, polyval_avx512_winograd_clmul1_x8_mul, polyval_avx512_winograd_clmul1_x8_update, NULL, NULL, NULL},
+    [POLYVAL_AVX512VL_K_CLMUL1_X8] =
+        {"polyval_avx512vl_k_clmul1_x8", 320, 1,
+         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ),
+         polyval_avx512vl_k_clmul1_x8_init, polyval_avx512vl_k_clmul1_x8_mul, polyval_avx512vl_k_clmul1_x8_update, NULL, NULL, NULL},
     [POLYVAL_AVX_K_CLMUL1_X16] =
         {"polyval_avx_k_clmul1_x16", 512, 1,
          F(PCLMULQDQ) | F(AVX),
@@ -574,18 +644,58 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
+            CLASS(64, 368, 1, GHASH_AVX512VL_K_CLMUL1_X8_NATURAL), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
+            CLASS(4096, 66672, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 61392, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
+            {1472, &kernels[GHASH_AVX512VL_K_CLMUL1_X8_NATURAL]},
+            {1792, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
+        },
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 2064, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
+            CLASS(1024, 2016, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
+            CLASS(4096, 3088, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 2928, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX512VL_K_CLMUL1_X8]},
+            {320, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
+            {1792, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
+        },
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(1024, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(4096, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(16, 0, 0, GHASH_AVX512_K_CLMUL1_X4), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX512_K_CLMUL1_X4), /* gcm on amd-25-17-1 */
+            CLASS(256, 1328, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
+            CLASS(1024, 1072, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* gcm on amd-25-17-1 */
+            CLASS(4096, 1584, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 1504, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR), /* gcm on amd-25-17-1 */
         },
         {
-            {0, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[GHASH_AVX512_K_CLMUL1_X4]},
+            {256, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES]},
+            {1728, &kernels[GHASH_AVX512_WINOGRAD_CLMUL1_X48_SPR]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
@@ -593,16 +703,16 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
         {
-            CLASS(16, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm on amd-26-2-1 */
-            CLASS(64, 0, 0, GHASH_AVX2_K_CLMUL1_X2), /* gcm on amd-26-2-1 */
-            CLASS(256, 608, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
-            CLASS(1024, 464, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
-            CLASS(4096, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
-            CLASS(SIZE_MAX, 432, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX), /* gcm on amd-26-2-1 */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1 */
+            CLASS(64, 560, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(256, 416, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
         },
         {
-            {0, &kernels[GHASH_AVX2_K_CLMUL1_X2]},
-            {64, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16_ICX]},
+            {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
+            {32, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Zen 5 */
@@ -625,7 +735,7 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1-without-avx-512 */
             CLASS(64, 544, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD), /* gcm on amd-25-17-1-without-avx-512 */
@@ -637,6 +747,23 @@ static const struct ghashgen_choice choices[] = {
         {
             {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
             {32, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16_AHEAD]},
+        },
+    },
+    /* Zen 4, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, LASTING, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* gcm on amd-25-17-1 */
+            CLASS(64, 560, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(256, 416, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(1024, 384, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(4096, 368, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 352, 1, GHASH_AVX2_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[GHASH_AVX_K_CLMUL1_X1]},
+            {32, &kernels[GHASH_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Cascade Lake, other Intel */
@@ -662,12 +789,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
@@ -715,10 +842,10 @@ static const struct ghashgen_choice choices[] = {
         {
             CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
             CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* throughput on intel-6-85-7 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 9376, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 9600, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 8032, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* gcm on amd-25-17-1 */
+            CLASS(1024, 11536, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
+            CLASS(4096, 10400, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 6656, 1, GHASH_AVX_WINOGRAD_CLMUL1_X8_SKX), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X4]},
@@ -747,12 +874,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x30),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_AVX_WINOGRAD_CLMUL1_X8]},
@@ -763,12 +890,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, LASTING, UINT32_C(0x3b),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X6), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[GHASH_SSE_WINOGRAD_CLMUL1_X6]},
@@ -793,21 +920,80 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ) | F(GFNI),
         {
-            CLASS(16, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X4), /* convention */
-            CLASS(64, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X4), /* convention */
-            CLASS(256, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X4), /* convention */
-            CLASS(1024, 0, 1, GHASH_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(4096, 0, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48), /* convention */
-            CLASS(SIZE_MAX, 0, 2, GHASH_AVX512_WINOGRAD_CLMUL1_X48), /* convention */
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4_NATURAL), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX512_K_CLMUL1_X16_NATURAL_LANES), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX512_WINOGRAD_CLMUL1_X16_LANES), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
+        {
+            CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX2_K_CLMUL1_X4_NATURAL), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 1, GHASH_AVX2_K_CLMUL1_X4_NATURAL), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_AVX2_WINOGRAD_CLMUL1_X8_NATURAL), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, ONCE, UINT32_C(0x4),
         F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(GFNI),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-26-2-1 */
@@ -822,7 +1008,7 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3a),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1-without-avx-512 */
             CLASS(64, 0, 0, GHASH_AVX_K_CLMUL1_X1), /* latency on amd-25-17-1-without-avx-512 */
@@ -852,12 +1038,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X6), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, GHASH_AVX_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_AVX_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_AVX_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 3, GHASH_AVX_KARATSUBA_SHIFTXOR_X8), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -880,12 +1066,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, ONCE, UINT32_C(0x3b),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, GHASH_SSE_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, GHASH_SSE_SCHOOLBOOK_CLMUL2_X1), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 1, GHASH_SSE_K_CLMUL1_X2), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 2, GHASH_SSE_WINOGRAD_CLMUL1_X4), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -906,19 +1092,47 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
-        F(VPCLMULQDQ),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) |
+        F(AVX512VL) | F(AVX512DQ) | F(VPCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS), /* convention */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3e),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX512_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3a),
+        F(SSE2) | F(SSSE3) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 5 */
+    {
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x4),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-26-2-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, other Intel, other AMD, other */
+    {
+        GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX2_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -927,7 +1141,7 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_AVX_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -936,9 +1150,27 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_GHASH, SEGMENTS, UINT32_C(0x3f),
         F(SSE2) | F(SSSE3) | F(PCLMULQDQ),
         {
-            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1-without-avx-512 */
+            CLASS(SIZE_MAX, 0, 0, GHASH_SSE_WINOGRAD_CLMUL1_X16_SEGMENTS), /* init on amd-25-17-1 */
         },
         {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX512VL_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 1952, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(1024, 2096, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(4096, 2240, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 2096, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX512VL_K_CLMUL1_X8]},
+            {320, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
+        },
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
@@ -946,21 +1178,22 @@ static const struct ghashgen_choice choices[] = {
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(64, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(256, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(1024, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(4096, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 3136, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(1024, 3088, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(4096, 2784, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 2560, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* gcm on amd-25-17-1 */
         },
         {
-            {0, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
+            {0, &kernels[POLYVAL_AVX512_K_CLMUL1_X8]},
+            {384, &kernels[POLYVAL_AVX512_WINOGRAD_CLMUL1_X16]},
         },
     },
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(SSE2) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
             CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
@@ -992,17 +1225,34 @@ static const struct ghashgen_choice choices[] = {
             {768, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X16]},
         },
     },
+    /* Zen 4, other Intel, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 2416, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 2464, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 2352, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+        },
+        {
+            {0, &kernels[POLYVAL_AVX2_K_CLMUL1_X8]},
+            {256, &kernels[POLYVAL_AVX2_WINOGRAD_CLMUL1_X8]},
+        },
+    },
     /* Cascade Lake, Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3b),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[POLYVAL_AVX_WINOGRAD_CLMUL1_X8]},
@@ -1030,12 +1280,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, LASTING, UINT32_C(0x3f),
         F(SSE2) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(4096, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 0, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* gcm on amd-25-17-1 */
         },
         {
             {0, &kernels[POLYVAL_SSE_WINOGRAD_CLMUL1_X8]},
@@ -1044,22 +1294,37 @@ static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
+        F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3e),
         F(PCLMULQDQ) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ) |
         F(VPCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X8), /* convention */
-            CLASS(64, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X8), /* convention */
-            CLASS(256, 0, 0, POLYVAL_AVX512_WINOGRAD_CLMUL1_X8), /* convention */
-            CLASS(1024, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(4096, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_WINOGRAD_CLMUL1_X16), /* convention */
+            CLASS(16, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX512_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX512_K_CLMUL1_X16), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
     /* Zen 4, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3a),
-        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        F(SSE2) | F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
         {
             CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
             CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
@@ -1084,17 +1349,31 @@ static const struct ghashgen_choice choices[] = {
         },
         {{0, NULL}},
     },
+    /* Zen 4, other Intel, other AMD, other */
+    {
+        GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3a),
+        F(PCLMULQDQ) | F(AVX) | F(AVX2) | F(VPCLMULQDQ),
+        {
+            CLASS(16, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 0, POLYVAL_AVX2_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX2_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+        },
+        {{0, NULL}},
+    },
     /* Cascade Lake, Zen 4, Zen 5, other Intel, other AMD, other */
     {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
         F(PCLMULQDQ) | F(AVX),
         {
-            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_AVX_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_AVX_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },
@@ -1103,12 +1382,12 @@ static const struct ghashgen_choice choices[] = {
         GHASHGEN_POLYVAL, ONCE, UINT32_C(0x3f),
         F(SSE2) | F(PCLMULQDQ),
         {
-            CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(64, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(256, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(1024, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(4096, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
-            CLASS(SIZE_MAX, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1-without-avx-512 */
+            CLASS(16, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(64, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(256, 0, 0, POLYVAL_SSE_K_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(1024, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(4096, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
+            CLASS(SIZE_MAX, 0, 1, POLYVAL_SSE_WINOGRAD_CLMUL1_X8), /* latency on amd-25-17-1 */
         },
         {{0, NULL}},
     },

@@ -7,6 +7,7 @@
  * elsewhere (System V calling convention):
  *   avx2/gcm128_avx2_k_clmul1_x16_short
  *   avx2/gcm128_avx2_winograd_clmul1_x16
+ *   avx512/gcm128_avx512_k_clmul1_x32_short
  *   avx512/gcm128_avx512_winograd_clmul1_x32
  *   avx512/gcm128_avx512_winograd_clmul1_x32_streams
  *   avx/gcm128_avx_winograd_clmul1_x8
@@ -19,7 +20,7 @@
  *   avx/gcm192_avx_winograd_clmul1_x8
  *   sse/gcm192_sse_winograd_clmul1_x8
  *   avx2/gcm256_avx2_k_clmul1_x16_short
- *   avx512/gcm256_avx512_winograd_clmul1_x32
+ *   avx512/gcm256_avx512_k_clmul1_x32_short
  *   avx512/gcm256_avx512_winograd_clmul1_x32_streams
  *   avx/gcm256_avx_winograd_clmul1_x8
  *   avx/gcm256_avx_winograd_clmul1_x8_short
