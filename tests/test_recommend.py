@@ -39,8 +39,9 @@ from ghashgen.cli.verbs import recommend as verb
 from ghashgen.cli.verbs.recommend import COMMAND, lines
 from ghashgen.output.dispatcher import recorded
 from ghashgen.records.cpus import CORES, core_of, lacking, title_of
-from ghashgen.records.records import Record
+from ghashgen.records.records import FOLDER, Record, load_records
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.paths import project_root
 
 SMALL = entry("avx", AVX, blocks=4, table=192)
 LARGE = entry("avx", AVX, blocks=16, table=768)
@@ -222,16 +223,22 @@ def test_a_core_has_what_its_record_says() -> None:
         assert record_features(one) <= core.features
 
 
-def test_a_core_is_more_than_a_lesser_machine_on_record() -> None:
+def test_a_core_is_more_than_a_lesser_machine_on_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for by the core's name it has all its features; by the record's, what was measured."""
+
+    def without_the_whole(folder: Path) -> list[Record]:
+        return [one for one in load_records(folder) if one.title != "Zen 4"]
+
+    monkeypatch.setattr(verb, "load_records", without_the_whole)
+    known = without_the_whole(project_root() / FOLDER)
     for name in ("zen4", "Zen 4"):
-        assert machine(name, recorded()) == machine(name, [])
+        assert machine(name, known) == machine(name, [])
     core = core_of(ZEN4)
     assert core
-    assert machine("zen4", recorded()).features == core.features
-    lesser = machine("Zen 4 without AVX-512", recorded())
+    assert machine("zen4", known).features == core.features
+    lesser = machine("Zen 4 without AVX-512", known)
     assert (lesser.core, lesser.features & set(AVX512)) == ("Zen 4", {"vpclmulqdq"})
-    assert lesser == machine("amd-25-17-1-without-avx-512", recorded())
+    assert lesser == machine("amd-25-17-1-without-avx-512", known)
     for name, own in (("Zen 4", False), ("Zen 4 without AVX-512", True)):
         for given in ((), ("--key", "128")):
             answer = json.loads(run("--cpu", name, *given, "--json"))
@@ -291,8 +298,8 @@ def test_a_peer_elsewhere_is_no_peer_here(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(verb, "load_records", lambda folder: every)
     text = run("--cpu", "Sapphire Rapids", "--bytes", "16384")
     assert "no kernel of GHASH and POLYVAL was measured on Sapphire Rapids" in text
-    assert re.search(r"core cycles on Zen 5 .* at 16 KiB", text)
-    assert re.search(r"the best peer on Zen 5, \w+, takes [\d.]+ times as long there", text)
+    (near,) = re.findall(r"core cycles on (Zen \d) .* at 16 KiB", text)
+    assert re.search(rf"the best peer on {near}, \w+, takes [\d.]+ times as long there", text)
 
 
 def test_a_wrong_name_is_refused_with_the_right_ones() -> None:
