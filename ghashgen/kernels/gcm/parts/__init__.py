@@ -1,1 +1,1 @@
-"""What the exported functions are put together from: the cipher, counters, groups, the rest."""
+"""The parts that AES-GCM functions are built from: the cipher, counters, groups, endings."""

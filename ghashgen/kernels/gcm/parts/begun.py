@@ -1,9 +1,9 @@
-"""A begun block: a piece of 1 to 15 bytes at some place of it.
+"""A begun block: a piece of 1 to 15 bytes at some place in it.
 
-The bytes of a piece come to the place that they have in the block by a byte shuffle, and those of
-the keystream from there by the opposite one. The shuffles are POSITIONS - p and POSITIONS + p in
-every byte, with the top bit set, which makes a zero, where that is outside the block. No sum of two
-bytes reaches 256, so that sums of words are sums of bytes.
+A byte shuffle moves the bytes of a piece to their place in the block. The opposite shuffle moves
+the keystream's bytes back. The shuffles are POSITIONS - p and POSITIONS + p in every byte. Indices
+outside the block have the top bit set, which makes a zero. No sum of two bytes reaches 256, so the
+bytes can be added as words.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ TOP_BITS = int.from_bytes(b"\x80" * BLOCK_BYTES, "little")
 
 
 def load_piece(b: Builder, kernel: GcmKernel, source: VReg, count: VReg) -> VReg:
-    """Record the load of `count` (1..15) bytes, zeros after them."""
+    """Record the load of `count` (1..15) bytes, zero-padded."""
     if kernel.instruction_set.partial_registers:
         return load_few(b, "piece", Mem(base=source), count, range(1, BLOCK_BYTES))
     return load_partial(b, source, count, "padded")
@@ -34,9 +34,9 @@ def crypt_piece(
     keystream: Callable[[], VReg],
     encrypts: bool,
 ) -> VReg:
-    """Record a piece of text, (in, out, 1..15 bytes), added to the first bytes of a keystream.
+    """Record the encryption or decryption of a piece; return its ciphertext, zero-padded.
 
-    Return its ciphertext, zeros after it.
+    `text` is (in, out, 1..15 bytes). The first bytes of the keystream are added.
     """
     source, out, count = text
     if kernel.instruction_set.partial_registers:
@@ -53,19 +53,19 @@ def crypt_piece(
 
 
 def moved_up(b: Builder, value: VReg, place: VReg) -> VReg:
-    """Record a block whose byte j is byte j - `place` (0..15) of another, zeros below."""
+    """Record a block moved up by `place` (0..15) bytes, zeros below."""
     down = b.gpr("gpr_minus", b.gpr("gpr_const", 0x80), place, note="128 - p")
     order = b.xor(_positions(b, down), b.const(TOP_BITS, "top_bits"), "j - p, or a zero")
     return b.shuffle_bytes(value, order, "in its place")
 
 
 def moved_down(b: Builder, value: VReg, place: VReg) -> VReg:
-    """Record a block whose byte j is byte j + `place` (0..15) of another, zeros above."""
+    """Record a block moved down by `place` (0..15) bytes, zeros above."""
     up = b.gpr("gpr_add", place, 0x80 - BLOCK_BYTES, note="112 + p")
     return b.shuffle_bytes(value, _positions(b, up), "from its place on")
 
 
 def _positions(b: Builder, added: VReg) -> VReg:
-    """Record the numbers 0 to 15 as bytes, each plus a number."""
+    """Record the numbers 0 to 15 as bytes, each plus `added`."""
     spread = b.shuffle_bytes(b.from_gpr(added), b.zero("zeros"), "in every byte")
     return b.add32(spread, b.const(POSITIONS, "positions"), "byte j: j and that")

@@ -19,11 +19,10 @@ def round_key_cell(kernel: GcmKernel, context: VReg, i: int) -> Mem:
 
 
 class RoundKeys:
-    """The round keys in every lane: some in registers from here on, the others loaded where they
-    are read."""
+    """The round keys in every lane. Some stay in registers; the others are loaded where used."""
 
     def __init__(self, b: Builder, kernel: GcmKernel, context: VReg, held: int = 0) -> None:
-        """Record the loads of the first `held` of them, for registers of all lanes."""
+        """Record the loads of the first `held` keys, for full registers."""
         self._b, self._kernel, self._context = b, kernel, context
         self._held = [self._load(i, kernel.lane_count) for i in range(held)]
 
@@ -33,13 +32,13 @@ class RoundKeys:
         return self._kernel.rounds
 
     def key(self, i: int, lanes: int) -> VReg:
-        """Return k_i in so many lanes."""
+        """Return k_i in `lanes` lanes."""
         if i < len(self._held) and lanes == self._kernel.lane_count:
             return self._held[i]
         return self._load(i, lanes)
 
     def last(self, lanes: int) -> VReg:
-        """Return k_Nr in so many lanes."""
+        """Return k_Nr in `lanes` lanes."""
         return self.key(self.rounds, lanes)
 
     def _load(self, i: int, lanes: int) -> VReg:
@@ -47,14 +46,14 @@ class RoundKeys:
 
 
 def rounds(b: Builder, keys: RoundKeys, blocks: Sequence[VReg]) -> list[VReg]:
-    """Record k_0 and all rounds but the last, of registers of as many lanes."""
+    """Record k_0 and all rounds but the last. All registers must have the same width."""
     lanes = b.lanes_of(blocks[0])
     first = keys.key(0, lanes)
     return inner_rounds(b, keys, [b.xor(block, first, "+ k_0") for block in blocks])
 
 
 def inner_rounds(b: Builder, keys: RoundKeys, states: Sequence[VReg]) -> list[VReg]:
-    """Record all rounds but the last, of states that k_0 has been added to."""
+    """Record all rounds but the last, for states with k_0 already added."""
     lanes, out = b.lanes_of(states[0]), [*states]
     for i in range(1, keys.rounds):
         key = keys.key(i, lanes)
@@ -63,5 +62,5 @@ def inner_rounds(b: Builder, keys: RoundKeys, states: Sequence[VReg]) -> list[VR
 
 
 def add_text(b: Builder, state: VReg, key: VReg, text: Value, note: str) -> VReg:
-    """Record the last round, the text added: E + P."""
+    """Record the last round with the text added: E + P."""
     return b.aes_last(state, b.xor(key, text, "k_Nr + text"), note)

@@ -1,4 +1,4 @@
-"""Zeros over what was written, block by block: what a wrong tag leaves of a text."""
+"""Overwrite the output with zeros, block by block, after a wrong tag."""
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
@@ -9,7 +9,7 @@ from ghashgen.kernels.hash.parts.exact import Exact
 
 
 def clear(b: Builder, kernel: GcmKernel, out: VReg, length: VReg) -> None:
-    """Record zeros over `length` bytes at `out`; both registers change."""
+    """Record zeros over `length` bytes at `out`. Changes both registers."""
     zeros = b.zero("zeros")
     b.branch("below", length, BLOCK_BYTES, "last")
     with b.loop("blocks"):

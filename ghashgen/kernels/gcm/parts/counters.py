@@ -1,8 +1,8 @@
 """Counter blocks (SP 800-38D, section 6.2: inc32 counts in the last 32 bits, modulo 2^32).
 
-The counter block is kept with its bytes in the opposite order, so that its last word is the first
-of a lane and in the order that sums of words take: the next block costs one sum, one shuffle and
-the addition of k_0, whatever the counter is. Lane l of the register is l blocks ahead.
+The register holds counter blocks with their bytes reversed. The last word is then the first of a
+lane, in the order that word additions need. The next block costs one sum, one shuffle and the
+addition of k_0, for any counter value. Lane l is l blocks ahead.
 """
 
 from ghashgen.ir.builder import Builder, Value
@@ -17,10 +17,10 @@ class Counters:
     def __init__(
         self, b: Builder, kernel: GcmKernel, block: VReg, first: int = 0, kept: bool = True
     ) -> None:
-        """Record what counts from a counter block, which every lane holds as it is in memory.
+        """Start counting from `block`, which every lane holds in memory order.
 
-        The first block taken is `first` blocks behind that one. `kept` says whether anybody wants
-        the counter behind the text: nobody does of a whole message.
+        The first block taken is `first` blocks after it. `kept` is false if nothing needs the
+        counter after the text, as in a whole message.
         """
         self.b, self.lanes, self.kept = b, kernel.lane_count, kept
         self.first = block
@@ -40,40 +40,42 @@ class Counters:
         return cls(b, kernel, block)
 
     def blocks(self, count: int) -> list[VReg]:
-        """Record the counter blocks of so many whole registers, and step over them."""
+        """Record the counter blocks of `count` whole registers, and step over them."""
         out = self.last_blocks(count)
         self.skip(self.lanes * count)
         return out
 
     def last_blocks(self, count: int) -> list[VReg]:
-        """Record the counter blocks of so many whole registers, the last of a text."""
+        """Record the counter blocks of the text's last `count` whole registers."""
         return [self._block(self._ahead(self.lanes * i)) for i in range(count)]
 
     def following(self, count: int) -> list[VReg]:
-        """Record the counter blocks of so many registers behind the next one; step over none."""
+        """Record the counter blocks of `count` registers after the next one, without stepping."""
         return [self._block(self._ahead(self.lanes * (i + 1))) for i in range(count)]
 
     def _ahead(self, blocks: int) -> VReg:
-        """Return the counters so many blocks ahead: each a sum of its own, which none waits for."""
+        """Return the counters `blocks` ahead. Each is a separate sum, so they do not wait in a
+        chain.
+        """
         if not blocks:
             return self._next
         return self.b.add32(self._next, self._number(blocks), f"{blocks} blocks ahead")
 
     def partial(self, lanes: int) -> VReg:
-        """Record the counter blocks of `lanes` lanes, and step over none."""
+        """Record the counter blocks of `lanes` lanes, without stepping."""
         return self._block(self._next if lanes == self.lanes else self.b.first_lane(self._next))
 
     def skip(self, blocks: VReg | int) -> None:
-        """Step over some blocks: a number, or a general register below 2^32."""
+        """Step over `blocks`: a number, or a general register below 2^32."""
         b = self.b
         if isinstance(blocks, int):
             b.assign(self._next, b.add32(self._next, self._number(blocks), "the next counters"))
             return
-        # Only lane 0 is told apart from here on: nothing but the counter itself is wanted.
+        # From here on only lane 0 differs: nothing needs more than the counter itself.
         b.assign(self._next, b.add32(self._next, b.from_gpr(blocks), "blocks done"))
 
     def store(self, place: Mem) -> None:
-        """Record the store of the counter block of the next block of text."""
+        """Record the store of the next counter block."""
         raw = self._block(self.b.first_lane(self._next))
         self.b.store(place, raw, "counter block")
 
@@ -87,7 +89,7 @@ class Counters:
 
 
 def next_block(b: Builder, block: VReg) -> VReg:
-    """Record inc32 of a counter block, both as they are in memory."""
+    """Record inc32 of a counter block. Input and output are in memory order."""
     swap = b.const(BYTE_SWAP, "byte_swap")
     last_first = b.shuffle_bytes(block, swap, "counter, last word first")
     return b.shuffle_bytes(b.add32(last_first, b.const(1, "one")), swap, "the next counter block")

@@ -1,9 +1,9 @@
-"""A whole text, one way or the other: whole groups in a loop, then what is left.
+"""Encrypt or decrypt a whole text: whole groups in a loop, then the rest.
 
-Encrypting, a group of n blocks is hashed while the next one is encrypted; it is read back from
-`out`, so that no register holds it. The first group has none to hash beside it; the last one is
-hashed beside the cipher over what is left. Decrypting, a group is hashed while it is decrypted.
-Kernels that do not stitch hash a group behind its encryption, or before its decryption.
+Encryption hashes a group of n blocks while it encrypts the next one. It reads the group back from
+`out`, so that no register has to hold it. There is nothing to hash beside the first group. The last
+group is hashed beside the cipher over the rest. Decryption hashes each group while it decrypts it.
+Kernels that do not stitch hash a group after encryption, or before decryption.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from ghashgen.kernels.hash.parts.partial import load_partial
 from ghashgen.kernels.hash.parts.tail import add_tail
 
 LAG = 0.15
-"""Part of a group's time in which one of the two stands alone, at either end."""
+"""The part of a group's time in which cipher or hash runs alone, at either end."""
 
 
 def encrypt_text(text: Text, X: VReg, done: str) -> None:
-    """Record out = in + keystream, X continued over out; 1 byte at least. Ends at `done`."""
+    """Record out = in + keystream, with X continued over out. Needs 1 byte. Ends at `done`."""
     b, kernel, context, group_bytes = text.b, text.kernel, text.context, text.group_bytes
     _branch_to_rest(text)
     keys = group_keys(b, kernel.hash, context)
@@ -52,7 +52,7 @@ def encrypt_text(text: Text, X: VReg, done: str) -> None:
 
 
 def decrypt_text(text: Text, X: VReg, done: str) -> None:
-    """Record out = in + keystream, X continued over in; 1 byte at least. Ends at `done`."""
+    """Record out = in + keystream, with X continued over in. Needs 1 byte. Ends at `done`."""
     b, kernel, context = text.b, text.kernel, text.context
     _branch_to_rest(text)
     b.label("groups")
@@ -77,10 +77,10 @@ def _branch_to_rest(text: Text) -> None:
 
 
 def _decrypt_rest(text: Text, X: VReg) -> None:
-    """Record what is left: its GHASH first, since its text may be written over it."""
+    """Record the rest. GHASH comes first, since the output may overwrite its input."""
     b = text.b
     at, left = b.gpr("gpr_copy", text.source), b.gpr("gpr_copy", text.length)
-    # Jumps follow, before which a NOP may name a general register.
+    # Jumps follow, and a NOP before them may name a general register.
     last = None
     if not text.kernel.instruction_set.partial_registers:
         last = partial(load_partial, b, at, left, "padded", forget=True)
@@ -95,9 +95,9 @@ def _hash_rest(text: Text, X: VReg, at: VReg, left: VReg, last: Callable[[], VRe
 
 
 def _encrypt_stitched(text: Text, X: VReg, keys: Keys) -> None:
-    """Record whole groups; all but the last are hashed.
+    """Record whole groups. The last one is not hashed.
 
-    `out` stands at the last one, and the length counts it still.
+    `out` stays at the last group, and the length still counts it.
     """
     b, kernel, group_bytes = text.b, text.kernel, text.group_bytes
     b.label("first")
@@ -105,8 +105,8 @@ def _encrypt_stitched(text: Text, X: VReg, keys: Keys) -> None:
     text.move(text.source, group_bytes, "next group")
     b.branch("below", text.length, 2 * group_bytes, "rest")
     with b.loop(GROUP):
-        # `out` stands at the group before. Its last blocks were written just now, so that GHASH
-        # begins a little later than the cipher, which ends a little earlier.
+        # `out` stands at the previous group. Its last blocks were written just now, so GHASH begins
+        # a little later than the cipher, which ends a little earlier.
         with text.stream("hash", start=LAG):
             b.assign(X, add_group(b, kernel.hash, text.context, X, text.out, keys))
         with text.stream("cipher", end=1 - LAG, lean=False):
@@ -123,6 +123,6 @@ def _encrypt_apart(text: Text, X: VReg, keys: Keys) -> None:
 
 
 def _next_group(text: Text, least: int) -> None:
-    """Go back for another group if so many bytes are left."""
+    """Go back for another group if `least` bytes are left."""
     text.advance(text.group_bytes, "next group")
     text.b.branch("not_below", text.length, least, GROUP)

@@ -1,17 +1,16 @@
-"""The end of a text: one straight way for each number of registers that it can take.
+"""The end of a text: one straight path for each number of registers that it can fill.
 
-What is left is m blocks, m <= n, of which the last may be partial. It takes ⌈m/L⌉ registers of L
-lanes. `exact` reads and writes the last of them; all ways share its code. The block of lengths is
-hashed with the text, so that one reduction ends the message:
+The rest is m blocks, m <= n, and the last may be partial. It fills ⌈m/L⌉ registers of L lanes.
+`exact` reads and writes the last of them, with code that all paths share. The length block is
+hashed with the text, so one reduction ends the message:
 
-    (X + C_1)·H^(m+1) + C_2·H^m + … + C_m·H^2 + lengths·H        behind whole groups
-    S·H^(m+2) + C_1·H^(m+1) + … + C_m·H^2 + lengths·H            where there are none
+    (X + C_1)·H^(m+1) + C_2·H^m + … + C_m·H^2 + lengths·H        after whole groups
+    S·H^(m+2) + C_1·H^(m+1) + … + C_m·H^2 + lengths·H            without groups
 
-S is what the AAD comes to but for its last multiplication (`message`). The products of S and of the
-lengths wait for nothing, and start the sums. A seal hashes the last ciphertext from the registers
-that it was made in, and the group before it beside the cipher. An open hashes all of it beside the
-cipher. If there is no group before, J_0 goes through the cipher beside the text, which covers its
-latency.
+S is the AAD's hash before its last multiplication (`message`). The products of S and of the lengths
+wait for nothing, so they start the sums. A seal hashes the last ciphertext from the registers that
+produced it, and the group before it beside the cipher. An open hashes everything beside the cipher.
+Without a group, J_0 goes through the cipher beside the text, which hides its latency.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,11 +30,11 @@ from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum
 
 @dataclass(frozen=True)
 class Before:
-    """What stands before the text of a way: whole groups, or nothing.
+    """What precedes the text of a path: whole groups, or nothing.
 
-    `state` is X behind whole groups, S where there are none; `lengths` the block of them; `J0`
-    what is enciphered beside the text, where that has not been done; `group` records the GHASH of
-    a group that is written and not hashed.
+    `state` is X after whole groups, and S without them. `lengths` is the length block. `J0` is
+    enciphered beside the text, unless that is done already. `group` records the GHASH of a group
+    that is written but not hashed.
     """
 
     state: VReg
@@ -46,7 +45,7 @@ class Before:
 
 @dataclass(frozen=True)
 class Last:
-    """The last register, which need not be full: its text, and what is written of it."""
+    """The last register, which need not be full: its input text and its output."""
 
     exact: Exact
     text: VReg
@@ -54,7 +53,7 @@ class Last:
 
 
 class Ending:
-    """What the ways share: the sums that they come to, and how they are recorded."""
+    """What the paths share: their sums, and how to record them."""
 
     def __init__(self, text: Text, encrypts: bool) -> None:
         self.text, self.encrypts = text, encrypts
@@ -65,7 +64,7 @@ class Ending:
         self.R = b.register("R") if hashing.multiplier.key_term else None
 
     def first_group(self, S: VReg) -> VReg:
-        """Record GHASH of the first group where it is given, S·H^(n+1) in its sum; return X."""
+        """Record GHASH of the first group as read, with S·H^(n+1) in its sum; return X."""
         b, kernel, text = self.b, self.kernel, self.text
         n = kernel.blocks
         sums = self._add({}, S, entries(kernel.hash, text.context, n + 1), "S")
@@ -77,9 +76,10 @@ class Ending:
         return X
 
     def ways(self, name: str, before: Before) -> VReg:
-        """Record a way for each number of registers up to a group's, and the branches to it.
+        """Record a path for each number of registers up to a group's, and the branches; return the
+        tag.
 
-        Behind whole groups, at least one byte of text is left. Returns the tag.
+        After whole groups, at least one byte of text is left.
         """
         b, kernel, text = self.b, self.kernel, self.text
         least = 1
@@ -91,8 +91,8 @@ class Ending:
             if kernel.registers > 1:
                 b.label(f"{name}_more")
         if least <= kernel.registers:
-            # The last register has at least 1 byte. No access begins before it behind whole groups:
-            # the text there is of another turn of the loop, which the induction does not see.
+            # The last register has at least 1 byte. After whole groups no access begins before it:
+            # that text belongs to another turn of the loop, which the induction does not see.
             left = b.gpr("gpr_and", b.gpr("gpr_sub", text.length, 1), self.step - 1)
             left = b.gpr("gpr_add", left, 1, note="bytes of the last register")
             alone = before.J0 is not None
@@ -110,7 +110,7 @@ class Ending:
         return add_mask(b, kernel, finish_group(b, kernel.hash, self.acc, self.R))
 
     def _few(self, name: str, before: Before, parts: Sequence[range]) -> None:
-        """Record the ways of a text of at most one register, each found by its number of bytes."""
+        """Record the paths of a text of at most one register, selected by its number of bytes."""
         b, text, least = self.b, self.text, parts[0][0]
         if len(parts) > 1:
             lower, upper = parts[: len(parts) // 2], parts[len(parts) // 2 :]
@@ -132,7 +132,7 @@ class Ending:
     def _ways(
         self, name: str, before: Before, last: Last, key_at: VReg, counts: tuple[int, int]
     ) -> None:
-        """Record the ways of at least and at most so many registers."""
+        """Record the paths of least to most registers, where `counts` is (least, most)."""
         b, (least, most) = self.b, counts
         if least == most:
             self._way(least, before, last, key_at)
@@ -146,7 +146,7 @@ class Ending:
         self._ways(name, before, last, key_at, (middle + 1, most))
 
     def _way(self, count: int, before: Before, last: Last | None, key_at: VReg) -> None:
-        """Record the way of so many registers, up to the sums; H^(m+1) is at `key_at`."""
+        """Record the path of `count` registers, up to the sums; H^(m+1) is at `key_at`."""
         b, text, hashing, top = self.b, self.text, self.kernel.hash, self.kernel.layout.top
         alone = before.J0 is not None
         state = None if alone else before.state
@@ -166,11 +166,11 @@ class Ending:
             b.assign(register, sums[name])
 
     def _power(self, before: Before, exact: Exact | None) -> VReg:
-        """Record the key terms of all powers that are met; return the address of H^(m+1) in the
-        first array.
+        """Record the key terms of all powers used; return the address of H^(m+1) in the first
+        array.
 
-        The first lane behind the text, if there is one, is a block of zeros that meets H. Its
-        product is 0, but where a scheme has key terms, the sum gains that of H.
+        If the register has a lane after the text, that lane is a zero block at H. Its product is 0,
+        but a scheme with key terms adds that of H to the sum.
         """
         b, text, hashing, top = self.b, self.text, self.kernel.hash, self.kernel.layout.top
         rounded = b.gpr("gpr_and", b.gpr("gpr_address", Mem(base=text.length, disp=15)), -16)
@@ -186,12 +186,12 @@ class Ending:
         return key_at
 
     def _place(self, base: VReg, at: VReg, ahead: int = 0) -> Mem:
-        """Record the place of the last register, which has `at` bytes before it."""
+        """Return the address of the last register, which has `at` bytes before it."""
         start = self.b.gpr("gpr_address", Mem(base=base, index=at), note="the last register")
         return self.text.at(start, ahead)
 
     def _given(self, count: int, last: Last | None) -> list[VReg]:
-        """Record the loads of the text as it is given, zero-padded."""
+        """Record the loads of the input text, zero-padded."""
         text = self.text
         whole = count if last is None else count - 1
         places = (text.at(text.source, self.step * i) for i in range(whole))
@@ -205,9 +205,9 @@ class Ending:
         at: tuple[VReg, int],
         ciphertext: list[VReg],
     ) -> dict[str, Value]:
-        """Add the products of the text; what waits for X comes last.
+        """Add the products of the text. The one that waits for X comes last.
 
-        `at` says which base and power the entries of C_1 have.
+        `at` is the base and the power of C_1's entries.
         """
         b, kernel = self.b, self.kernel
         base, top = at
@@ -230,7 +230,7 @@ class Ending:
         return out
 
     def _cipher(self, count: int, before: Before, last: Last | None) -> list[VReg]:
-        """Record the cipher, of J_0 too if it is to come; return what is written, zero-padded."""
+        """Record the cipher, with J_0 if it is pending; return the output, zero-padded."""
         b, text = self.b, self.text
         ahead = text.group_bytes if before.group is not None else 0
         b.about("AES")
@@ -255,7 +255,7 @@ class Ending:
 
 
 def encipher(text: Text, J0: VReg | None, blocks: list[VReg]) -> list[VReg]:
-    """Record all rounds but the last of some counter blocks; beside them E_K(J_0), put aside."""
+    """Record all rounds but the last of `blocks`, and beside them E_K(J_0), put aside."""
     b = text.b
     if J0 is None:
         return rounds(b, text.keys, blocks)

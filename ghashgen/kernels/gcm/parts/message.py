@@ -1,7 +1,7 @@
-"""A message in one call, up to its text: phases, one after another, each with loops of its own.
+"""A message in one call, up to its text: phases in sequence, each with its own loops.
 
-From one phase to the next live X, the counter, E_K(J_0) and what the caller gave; the lengths stay
-what they were, since the block of them comes last.
+Live between phases: X, the counter, E_K(J_0) and the caller's arguments. The lengths do not change,
+since the length block comes last.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ from ghashgen.kernels.hash.parts.interface import times_h, to_register
 
 @dataclass(frozen=True)
 class Message:
-    """What the caller gave: addresses and numbers of bytes."""
+    """The caller's arguments: addresses and numbers of bytes."""
 
     b: Builder
     kernel: GcmKernel
@@ -50,7 +50,7 @@ class Message:
     out: VReg
 
     def begin(self) -> tuple[VReg, Text]:
-        """Record all that stands before the text; return the state, and the text to come."""
+        """Record everything before the text; return the state, and the text to come."""
         b, kernel = self.b, self.kernel
         with b.part("iv"):
             J0 = first_counter(b, kernel, self.context, self.iv, self.iv_length)
@@ -63,10 +63,10 @@ class Message:
         return X, self._text(counters)
 
     def begin_straight(self) -> tuple[VReg, Counters]:
-        """Record what stands before the text, for the straight ways (`narrow`, `ending`).
+        """Record everything before the text for the straight paths (`narrow`, `ending`).
 
-        Returns S, and counter blocks from J_0 on. An IV of 96 bits and AAD of one block take no
-        loop; other lengths come to the same registers.
+        Returns S, and counter blocks from J_0 on. A 96-bit IV with AAD of one block takes no loop.
+        Other lengths end in the same registers.
         """
         b, kernel = self.b, self.kernel
         S, J0 = b.register("S"), b.register("J_0")
@@ -79,16 +79,16 @@ class Message:
         b.label("counter")
         start = None
         if kernel.instruction_set.partial_registers:
-            # Before AAD, so that upper halves are written on whichever way it is taken.
+            # Before the AAD, so that every path writes upper halves.
             start = Counters(b, kernel, self._in_every_lane(J0), kept=False)
         self._assign_state(S)
         return S, start or Counters(b, kernel, self._in_every_lane(J0), first=1, kept=False)
 
     def _begin_short(self, short: Callable[[VReg, VReg], None]) -> tuple[VReg, VReg]:
-        """Record what stands before the text, and by `short` a short message whole.
+        """Record everything before the text. `short`, given S and IV || 0, records short messages.
 
-        That is given S and IV || 0 in every lane. Only an IV of 96 bits is short: of others counter
-        blocks are no sums. Returns S, and J_0 in every lane, of all other messages.
+        Only a message with a 96-bit IV can be short: other IVs do not give counter blocks by sums.
+        Both arguments are in every lane. Returns S, and J_0 in every lane, for all other messages.
         """
         b, kernel, lanes = self.b, self.kernel, self.kernel.lane_count
         S, J0 = b.register("S"), b.register("J_0 in every lane", lanes)
@@ -109,7 +109,7 @@ class Message:
         return S, J0
 
     def _assign_state(self, S: VReg) -> None:
-        """Record what the AAD comes to but for its last product."""
+        """Record S, the AAD's hash before its last product."""
         b, kernel = self.b, self.kernel
         b.branch("not_below", self.aad_length, BLOCK_BYTES + 1, "more")
         b.emit("zero", S)
@@ -135,13 +135,13 @@ class Message:
         return to_register(b, self.kernel.hash, raw, "AAD")
 
     def _but_one_product(self) -> VReg:
-        """Return what AAD of more than a block comes to, the last product left out."""
+        """Return the hash of AAD of more than a block, before its last product."""
         b, kernel = self.b, self.kernel
         last = b.gpr("gpr_and", b.gpr("gpr_sub", self.aad_length, 1), BLOCK_BYTES - 1)
         last = b.gpr("gpr_add", last, 1, note="bytes of the last block")
         left = b.gpr("gpr_minus", self.aad_length, last, note="bytes before it")
         at = b.gpr("gpr_address", Mem(base=self.aad, index=left), note="the last block")
-        # Other kernels keep code for a partial block here, which never runs.
+        # Other kernels keep code for a partial block here. It never runs.
         whole = kernel.instruction_set.partial_registers
         message = Hashed(b, kernel.hash, self.context, self.aad, left, whole)
         X = absorb(message, state_of(b, kernel.hash, b.zero("X")), "absorbed")
@@ -154,9 +154,9 @@ class Message:
         return S
 
     def wide(self, short: Callable[[VReg], None], encrypts: bool) -> VReg:
-        """Record a message where registers may be partly filled; return its tag.
+        """Record a message for kernels that can fill registers partly; return its tag.
 
-        That of a short message is given to `short`, which records its end.
+        `short` gets the tag of a short message, and records its end.
         """
         b, kernel = self.b, self.kernel
         if kernel.short:
@@ -172,7 +172,7 @@ class Message:
         return straight_text(text, S, J0, lengths, encrypts)
 
     def _in_registers(self, S: VReg, iv: VReg, encrypts: bool) -> VReg:
-        """Record a text of at most `most_bytes` in wide registers, and the tag."""
+        """Record a text of at most `most_bytes` in wide registers; return the tag."""
         b, kernel = self.b, self.kernel
         lengths = length_block(b, kernel, self.aad_length, self.length)
         given = self.context, self.source, self.length, self.out
@@ -180,7 +180,7 @@ class Message:
             return Short(b, kernel, *given, iv, S, lengths, encrypts).record()
 
     def narrow(self, S: VReg, start: Counters, encrypts: bool) -> VReg:
-        """Record a text of at most `most_bytes` where registers are narrow, and the tag."""
+        """Record a text of at most `most_bytes` in narrow registers; return the tag."""
         b, kernel, context = self.b, self.kernel, self.context
         keys = RoundKeys(b, kernel, context)
         text = Text(b, kernel, context, keys, start, self.source, self.out, self.length)
@@ -190,8 +190,9 @@ class Message:
         return b.xor(to_register(b, kernel.hash, X, "as in memory"), mask, "the tag")
 
     def long(self, S: VReg, start: Counters) -> tuple[VReg, Text]:
-        """Record what stands before a longer text, where registers are narrow; return the
-        state, and the text to come."""
+        """Record everything before a longer text in narrow registers; return the state and the
+        text.
+        """
         b, kernel = self.b, self.kernel
         keep_mask(b, kernel, self.context, b.first_lane(start.first))
         X = b.variable(times_h(b, kernel.hash, self.context, S), "X")
@@ -203,6 +204,6 @@ class Message:
         return Text.at_entry(b, self.kernel, self.context, counters, self.source, out, left)
 
     def tag(self, X: VReg) -> VReg:
-        """Record the tag, of the state behind the text."""
+        """Record the tag from the state after the text."""
         lengths = length_block(self.b, self.kernel, self.aad_length, self.length)
         return finish_tag(self.b, self.kernel, self.context, X, lengths)

@@ -1,24 +1,25 @@
 """A text of few blocks on one straight path, in narrow registers.
 
-m blocks of text, the last of r bytes (1..16), m + 2 powers of H:
+For m blocks of text, the last of r bytes (1..16), it uses m + 2 powers of H:
 
     cipher    J_0       J_0 + 1 … J_0 + m
-    hash      S         C_1 … C_m              the block of lengths
+    hash      S         C_1 … C_m              the length block
     power     H^(m+2)   H^(m+1) … H^2          H
 
-`short` has the same sum in wide registers. A register has L lanes, 1 or 2: the blocks
-of text lie in them as in memory, J_0 beside the last of them if a lane is free, and S beside the
-lengths, whose products wait for no cipher.
+`short` computes the same sum in wide registers. A register has 1 or 2 lanes. The blocks of text lie
+in them as in memory. J_0 is beside the last of them if a lane is free. S is beside the lengths, and
+their products wait for no cipher.
 
-Each m has code of its own, up to the sums; S meets a power that m says, all behind it those that
-the code says. A text of two blocks or more ends in a whole load and a whole store of its last 16
-bytes, d = 16 - r of which belong to the block before:
+Each m has its own code up to the sums. The power that S meets depends on m; later powers are fixed
+in the code. A text of two blocks or more ends in a whole load and a whole store of its last 16
+bytes. The first d = 16 - r of them belong to the previous block:
 
     read      bytes d … 15 of them, zeros after them
     written   the last d bytes of C_(m-1), then the r of C_m
 
-so that d bytes are written twice, with the same values. A shorter text is one block, whole or not
-(`partial`). What is read twice is read before any of it is written: the two texts may be one.
+So d bytes are written twice, with the same values. A shorter text is one block, whole or not
+(`partial`). Bytes that are read twice are read before any of them is written, so the two texts may
+be one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,16 +36,18 @@ from ghashgen.kernels.hash.parts.interface import entries, finish_group, key_sum
 from ghashgen.kernels.hash.parts.partial import load_partial
 
 TURNED = 2 * bytes(range(BLOCK_BYTES)) + b"\x80" * BLOCK_BYTES
-"""A permutation of bytes. Read at 16 - d, byte j is byte j - d, modulo 16; at 16 + d, byte j + d
-or zero."""
+"""Byte positions. Read at 16 - d, byte j is byte j - d, modulo 16. Read at 16 + d, it is byte j +
+d, or zero.
+"""
 
 ONES = b"\xff" * 2 * BLOCK_BYTES + bytes(BLOCK_BYTES) + b"\xff" * BLOCK_BYTES
-"""Read at d: ones in the first 32 - d bytes. 16 bytes at 16 + d: in the first 16 - d; at 32 + d: in
-the others."""
+"""Read at d: ones in the first 32 - d bytes. 16 bytes read at 16 + d: ones in the first 16 - d.
+Read at 32 + d: ones in the others.
+"""
 
 
 class Narrow:
-    """What the paths share: the registers that they end with."""
+    """What the paths share: the registers that hold their results."""
 
     def __init__(self, text: Text, S: VReg, lengths: VReg, encrypts: bool) -> None:
         """Record the sums of S and the lengths."""
@@ -67,12 +70,12 @@ class Narrow:
         b.about("")
 
     def none(self) -> None:
-        """Record the way of no text."""
+        """Record the path of an empty text."""
         _, J0 = self._states(0)
         self._keep_mask(J0, self.text.keys.last(1))
 
     def partial(self) -> None:
-        """Record the way of 1 to 15 bytes."""
+        """Record the path of 1 to 15 bytes."""
         b, text = self.b, self.text
         raw = load_partial(b, text.source, text.length, "padded", forget=True)
         at = b.gpr("gpr_address", b.const_bytes(ONES, "ones"))
@@ -84,7 +87,7 @@ class Narrow:
         store_partial(b, b.gpr("gpr_copy", text.out), text.length, written)
 
     def one(self) -> None:
-        """Record the way of one whole block."""
+        """Record the path of one whole block."""
         b, text = self.b, self.text
         raw = b.load(text.at(text.source), "text")
         written = self._single(raw)
@@ -93,7 +96,7 @@ class Narrow:
         self._assign(self._add_block(self.acc, C, 2))
 
     def several(self, blocks: int) -> None:
-        """Record the way of so many blocks, 2 at least."""
+        """Record the path of `blocks` blocks, at least 2."""
         b, text, lanes = self.b, self.text, self.lanes
         whole = (blocks - 1) // lanes
         paired = blocks - whole * lanes > 1
@@ -134,9 +137,9 @@ class Narrow:
         self._assign(sums)
 
     def _states(self, blocks: int) -> tuple[list[VReg], VReg | None]:
-        """Record all rounds but the last, of the counters of so many blocks and of J_0.
+        """Record all rounds but the last, for the counters of `blocks` blocks and for J_0.
 
-        J_0 has lane 1 of the last of them if that is free, and a state of its own if not.
+        J_0 takes lane 1 of the last register if that is free, and otherwise a state of its own.
         """
         counters, lanes = self.text.counters, self.lanes
         taken = counters.last_blocks(-(-blocks // lanes))
@@ -147,7 +150,7 @@ class Narrow:
         return states, J0
 
     def _single(self, raw: VReg) -> VReg:
-        """Record the cipher over one block, and J_0; return what is written."""
+        """Record the cipher over one block and J_0; return the output."""
         (state,), J0 = self._states(1)
         key = self.text.keys.last(self.lanes)
         written = add_text(self.b, state, key, raw, "other text")
@@ -155,7 +158,7 @@ class Narrow:
         return self.b.first_lane(written)
 
     def _keep_mask(self, state: VReg | None, key: VReg, written: VReg | None = None) -> None:
-        """Record E_K(J_0): of a state of its own, or lane 1 of what is written."""
+        """Record E_K(J_0), from its own state or from lane 1 of the output."""
         b = self.b
         if state is not None:
             last = b.aes_last(b.first_lane(state), b.first_lane(key), "E_K(J_0)")
@@ -172,7 +175,7 @@ class Narrow:
         return out
 
     def _write(self, states: Sequence[VReg], key: VReg) -> list[VReg]:
-        """Record whole registers from the beginning of the text; return what is written."""
+        """Record whole registers from the start of the text; return the output."""
         text, outs = self.text, []
         for i, state in enumerate(states):
             at = BLOCK_BYTES * self.lanes * i
@@ -192,7 +195,7 @@ class Narrow:
         return self._accumulate({}, A, keys)
 
     def _read(self, sums: Mapping[str, Value], count: int, power: int) -> Mapping[str, Value]:
-        """Record the products of so many registers of the input, from this power down."""
+        """Record the products of `count` registers of the input, from `power` down."""
         text, lanes = self.text, self.lanes
         for i in range(count):
             raw = self.b.load(text.at(text.source, BLOCK_BYTES * lanes * i), "text", lanes)
@@ -202,7 +205,7 @@ class Narrow:
     def _add_all(
         self, sums: Mapping[str, Value], blocks: Sequence[VReg], power: int
     ) -> Mapping[str, Value]:
-        """Record the products of registers of ciphertext, from this power down."""
+        """Record the products of ciphertext registers, from `power` down."""
         for i, C in enumerate(blocks):
             sums = self._add_block(sums, C, power - self.lanes * i)
         return sums
@@ -223,7 +226,7 @@ class Narrow:
 
 
 def far_and_near(b: Builder, kernel: GcmKernel, powers: VReg, context: VReg) -> list[Value]:
-    """Record the entries of H^(m+2), where `powers` stands, and of H, a lane each."""
+    """Record the entries of H^(m+2), where `powers` stands, and of H, one lane each."""
     far = entries(kernel.hash, powers, kernel.layout.top)
     near = entries(kernel.hash, context, 1)
     out: list[Value] = []
@@ -265,7 +268,9 @@ def narrow_text(text: Text, S: VReg, lengths: VReg, encrypts: bool) -> tuple[VRe
 def assign_last(
     b: Builder, kernel: GcmKernel, S: VReg, X: VReg | None, source: VReg, length: VReg, done: str
 ) -> None:
-    """Record S = X + a block of 1 to 16 bytes, zero-padded; ends at `done`, or falls to it."""
+    """Record S = X + a block of 1 to 16 bytes, zero-padded. Ends at `done`, by a jump or by falling
+    through.
+    """
 
     def add(raw: VReg) -> None:
         block = to_register(b, kernel.hash, raw, "AAD")

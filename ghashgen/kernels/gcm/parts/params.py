@@ -1,4 +1,4 @@
-"""Parameters that several functions have, by the names that statements give them, and statuses."""
+"""Parameters that several functions share, with the names used in statements; and statuses."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ COUNTER = Param("counter", "counter", ONE_BLOCK, Direction.INOUT)
 """The counter block of the next block of text."""
 
 OUTPUT = Param("out", "output", Counted("len"), Direction.OUT, may_be="in")
-"""The other text, `len` bytes."""
+"""The output text, `len` bytes."""
 
 IV = Param("iv", "iv", Counted("iv_len"))
 """The initialization vector, `iv_len` bytes."""
@@ -27,39 +27,40 @@ IV_LENGTH = Param("iv_len", "iv_length", LENGTH, secret=False)
 """Bytes of the IV, from 1."""
 
 AAD = Param("aad", "aad", Counted("aad_len"))
-"""What is authenticated and not encrypted, `aad_len` bytes."""
+"""Authenticated and unencrypted data, `aad_len` bytes."""
 
 AAD_LENGTH = Param("aad_len", "aad_length", LENGTH, secret=False)
-"""Bytes of it."""
+"""Bytes of AAD."""
 
 ASSOCIATED = (CONTEXT, IV, IV_LENGTH, AAD, AAD_LENGTH, INPUT, INPUT_LENGTH, OUTPUT)
-"""Of a function that takes a whole message."""
+"""Parameters of a function that takes a whole message."""
 
 NEW_TAG = Param("tag", "tag", ONE_BLOCK, Direction.OUT)
-"""The tag, whole."""
+"""The tag, 16 bytes."""
 
 TAG = Param("tag", "tag", Counted("tag_len"))
-"""The tag that came with a message, `tag_len` bytes."""
+"""The received tag, `tag_len` bytes."""
 
 TAG_LENGTH = Param("tag_len", "tag_length", LENGTH, secret=False, allowed=(4, 8, *range(12, 17)))
-"""Bytes of it: 4, 8 or 12 to 16."""
+"""Bytes of the received tag: 4, 8 or 12 to 16."""
 
 STATUS = Result("status")
-"""How it went: one of the numbers below."""
+"""The return value: one of the numbers below."""
 
 DONE, DIFFERS, REFUSED, MISPLACED = range(4)
-"""Done, and the tag is right where one was given; the tag differs, and `out` is zero; a length is
-none that the standard allows, and nothing was written; a state is not where this call may come, and
-nothing was written."""
+"""Return values. DONE: success; a given tag is right. DIFFERS: the tag differs, and `out` is zero.
+REFUSED: the standard does not allow a length, and nothing was written. MISPLACED: the state does
+not permit this call, and nothing was written.
+"""
 
 STREAM = Param("state", "stream", Fixed(STATE_BYTES), Direction.INOUT)
-"""The state of a message in pieces, see `parts.stream`."""
+"""The state of a message in pieces; see `parts.stream`."""
 
 NEW_STREAM = replace(STREAM, direction=Direction.OUT)
-"""The same, of a message that begins."""
+"""The same state, for a new message."""
 
 MORE = (CONTEXT, STREAM, INPUT, OUTPUT, INPUT_LENGTH)
-"""Of a function that takes a piece of text."""
+"""Parameters of a function that takes a piece of text."""
 
 TEXT = (CONTEXT, COUNTER, STATE, INPUT, OUTPUT, INPUT_LENGTH)
-"""Of a function that encrypts or decrypts."""
+"""Parameters of a function that encrypts or decrypts."""

@@ -1,28 +1,28 @@
-"""A partial block to write, 1 to 15 bytes: each byte once and none beyond them.
+"""Write a partial block of 1 to 15 bytes: each byte once, and none beyond.
 
-Its bytes go out in pieces of 8, 4, 2 and 1, those that the number of bytes has in binary. What
-GHASH takes of it are its first bytes alone, zeros after them.
+It is written in pieces of 8, 4, 2 and 1 bytes, as the binary digits of its length say. GHASH takes
+it zero-padded.
 """
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
 
 PIECES = (8, 4, 2, 1)
-"""Bytes of the pieces, in their order."""
+"""Sizes of the pieces in bytes, in writing order."""
 
 POSITIONS = int.from_bytes(range(16), "little")
 """Byte j is j."""
 
 
 def first_bytes(b: Builder, value: VReg, count: VReg) -> VReg:
-    """Record the first `count` (1..15) bytes of a block, zeros after them."""
+    """Record the first `count` (1..15) bytes of a block, zero-padded."""
     counts = b.shuffle_bytes(b.from_gpr(count), b.zero("zeros"), "r in every byte")
     mask = b.bytes_above(counts, b.const(POSITIONS, "positions"), "ones in bytes 0..r-1")
     return b.and_(value, mask, "zero-padded")
 
 
 def store_partial(b: Builder, out: VReg, count: VReg, value: VReg) -> None:
-    """Record the store of the first `count` (1..15) bytes; `out` moves on."""
+    """Record the store of the first `count` (1..15) bytes, and advance `out`."""
     left = b.variable(value, "left")
     for size in PIECES:
         label = f"stored_{size}"

@@ -2,7 +2,7 @@
 
     1. the bytes that a begun block still takes; if it is full then, or if AAD ends, X = X·H
     2. whole blocks, as `encrypt` and `decrypt` or the hash family's `update` take them
-    3. the bytes of a block that begins; of text, its keystream stays in the state
+    3. the bytes of a new partial block; for text, its keystream stays in the state
 
 A piece that ends inside a begun block costs no product and no AES.
 """
@@ -35,12 +35,12 @@ from ghashgen.kernels.hash.parts.absorb import Message, absorb, state_of
 from ghashgen.kernels.hash.parts.interface import to_register
 
 IN_BLOCK = BLOCK_BYTES - 1
-"""The bits of a length that say how far a block has begun."""
+"""The bits of a length that give the bytes in the begun block."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What is left of a piece, `length` bytes: registers that the way through changes."""
+    """What remains of a piece: `length` bytes. The code changes these registers."""
 
     stream: Stream
     X: VReg
@@ -49,15 +49,15 @@ class Piece:
     length: VReg
 
     def add(self, block: VReg) -> None:
-        """Add to X what has come of a block, its bytes as in memory."""
+        """Add the bytes of a block, as in memory, to X."""
         b, kernel = self.stream.b, self.stream.kernel
         b.assign(self.X, b.xor(self.X, to_register(b, kernel.hash, block, "C"), "X + C"))
 
     def fill(self, place: VReg, take: Callable[[VReg], VReg], ended: str) -> None:
-        """Record the bytes that a block takes that has `place` (1..15) bytes.
+        """Record the bytes that complete a block of `place` (1..15) bytes.
 
-        `take` records so many bytes, and returns them zero-padded. Go to `ended` if the block is
-        not full then: nothing is left.
+        `take` records a given number of bytes, and returns them zero-padded. If the block is still
+        not full, the piece is used up: go to `ended`.
         """
         b = self.stream.b
         room = b.gpr("gpr_minus", b.gpr("gpr_const", BLOCK_BYTES), place, note="16 - p")
@@ -80,14 +80,14 @@ class Piece:
                 b.assign(pointer, b.gpr("gpr_address", Mem(base=pointer, index=count)))
 
     def split(self) -> tuple[VReg, VReg]:
-        """Return bytes of whole blocks, and of the block that begins behind them."""
+        """Return the bytes in whole blocks, and in the partial block after them."""
         b = self.stream.b
         begins = b.gpr("gpr_and", self.length, IN_BLOCK, note="bytes of a block that begins")
         return b.gpr("gpr_and", self.length, -BLOCK_BYTES, note="bytes of whole blocks"), begins
 
 
 def _end(b: Builder, stream: Stream, X: VReg) -> None:
-    """Record the ends of all ways."""
+    """Record the ends of all paths."""
     b.label("store")
     stream.store_x(X)
     b.label("done")
@@ -158,7 +158,7 @@ def build_text(b: Builder, kernel: GcmKernel, encrypts: bool) -> None:
 
 
 def _crypt_blocks(piece: Piece, encrypts: bool) -> None:
-    """Record whole blocks, and the block that begins behind them: 1 byte at least."""
+    """Record whole blocks and the partial block after them. Needs 1 byte."""
     stream, X = piece.stream, piece.X
     b, kernel, context = stream.b, stream.kernel, stream.context
     assert piece.out is not None

@@ -1,9 +1,9 @@
-"""What is left of a text after whole groups, the last block perhaps partial: the cipher over it.
+"""The cipher over the rest of a text after whole groups. The last block may be partial.
 
-Runs of registers by powers of two, those that the number of registers has in binary: the blocks of
-a run go through the cipher side by side, without a loop, and no run waits for another. What does
-not fill a register is taken in one (AVX-512), or comes as a whole block and a
-partial one (`kernels.hash.parts.tail` has the same cases).
+Runs of registers have power-of-two sizes, from the binary digits of the number of registers. The
+blocks of a run go through the cipher side by side, without a loop, and runs do not wait for each
+other. Bytes that do not fill a register go in one partly filled register (AVX-512), or as a whole
+block and a partial one (`kernels.hash.parts.tail` has the same cases).
 """
 
 from collections.abc import Callable
@@ -19,10 +19,10 @@ from ghashgen.kernels.hash.parts.partial import load_partial
 
 
 def cipher_rest(text: Text) -> VReg:
-    """Record the cipher over fewer blocks than a group has, perhaps none; the text moves on.
+    """Record the cipher over fewer blocks than a group, perhaps none. Advances the text.
 
-    Returns what was written of the register that is not full, or of the partial block where
-    registers are never partly filled, zero-padded: GHASH need not read it back.
+    Returns the output of the partly filled register, or of the partial block in kernels without
+    such registers, zero-padded: GHASH need not read it back.
     """
     b, kernel = text.b, text.kernel
     lanes, partly = kernel.lane_count, kernel.instruction_set.partial_registers
@@ -48,7 +48,7 @@ def cipher_rest(text: Text) -> VReg:
 
 
 def _register(b: Builder, text: Text, last: VReg) -> None:
-    """Take all that is left, 1 to 16·L - 1 bytes."""
+    """Take the rest, 1 to 16·L - 1 bytes."""
     lanes = text.kernel.lane_count
     exact = Exact.of(b, text.length, numbers_left(lanes, text.whole), lanes)
     raw = exact.load("given", text.at(text.source))
@@ -101,11 +101,11 @@ _LAST: dict[tuple[bool, int], Callable[[Builder, Text, VReg], None]] = {
     (False, 2): _pair,
     (False, 1): _single,
 }
-"""What takes the blocks that do not fill a register, by (registers partly filled, lanes)."""
+"""Loads the blocks that do not fill a register, by (registers partly filled, lanes)."""
 
 _WHOLE: dict[tuple[bool, int], Callable[[Builder, Text, VReg], None]] = {
     (True, 2): _register,
     (True, 4): _register,
     (False, 2): _block,
 }
-"""The same where no block is partial."""
+"""The same for texts without a partial block."""

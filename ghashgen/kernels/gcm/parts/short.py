@@ -1,29 +1,28 @@
 """A text of few blocks, on one straight path: one pass of the cipher, one sum, one reduction.
 
 Text lies in registers of L lanes as it does in memory, C_1 in lane 0. `exact` reads and writes the
-last register. If a lane of that is left over, J_0 goes through the cipher in its last one, else in
-a register of its own:
+last register. J_0 goes through the cipher in that register's last lane if it is free, and otherwise
+in a register of its own:
 
     blocks of text    registers
     0 … L-1           C_1 … , J_0
     L                 C_1 … C_L    J_0
     L+1 … 2L-1        C_1 … C_L    C_(L+1) … , J_0
 
-and so on, each row a way of its own. The IV has 96 bits: counter blocks are IV || j, one sum each
-with a constant, and none waits for another; k_0 joins the IV before. All is one sum,
+and so on; each row has its own path. The IV has 96 bits. Counter blocks are IV || j: each is one
+sum with a constant, and none waits for another. k_0 joins the IV before that. The hash is one sum,
 
     S·H^(m+2) + C_1·H^(m+1) + … + C_m·H^2 + lengths·H
 
-where S is what the AAD comes to but for its last multiplication: its last block, added to the state
-of those before; 0 without AAD. S and the lengths are a pair of lanes, whose products wait for no
-cipher, and start the sums. Where ciphertext waits for none either (open), and m <= L - 2, all are
-the lanes of one register: S, C_1, …, C_m, the lengths. Sums are swapped to the order of memory
-while they are in several lanes: then E_K(J_0) is added with the last of them, in one operation.
+where S is the AAD's hash before its last multiplication: its last block, added to the state of the
+blocks before; 0 without AAD. S and the lengths are a pair of lanes. Their products wait for no
+cipher, and start the sums. In an open, ciphertext waits for none either: with m <= L - 2, S, C_1,
+…, C_m and the lengths are the lanes of one register. Sums are swapped to memory order before their
+lanes are added, so that E_K(J_0) joins the last lane in one operation.
 
-What counts is how many vector operations wait, and how long, since calls overlap as far as the
-schedulers have room for them: an operation behind the cipher holds a place there long, one that is
-ready at once does not. So all registers go through a round together, and each has no more behind
-the cipher than it must.
+Calls overlap while the schedulers have room. An operation that waits for the cipher occupies a
+scheduler entry for long; one that is ready at once does not. So all registers go through a round
+together, and each has as little as possible after the cipher.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,11 +46,11 @@ from ghashgen.kernels.hash.parts.interface import (
 )
 
 MOST_REGISTERS = 4
-"""Of text: each number of them has code of its own, twice."""
+"""Registers of text. Each number of them has its own code, twice."""
 
 
 def most_registers(kernel: GcmKernel) -> int:
-    """Return the registers of the longest text, for which the table has powers."""
+    """Return the number of registers of the longest text whose powers are in the table."""
     return min(kernel.blocks // kernel.lane_count, MOST_REGISTERS)
 
 
@@ -64,15 +63,17 @@ def most_bytes(kernel: GcmKernel) -> int:
 
 @dataclass(frozen=True)
 class Way:
-    """Code for texts of some numbers of bytes, `bytes_`, that take `count` registers; `full` if
-    these have no lane left for J_0."""
+    """Code for texts of the lengths `bytes_`, which fill `count` registers.
+
+    `full`: these have no lane left for J_0.
+    """
 
     count: int
     full: bool
     bytes_: range
 
     def numbers(self, lanes: int) -> dict[str, list[int]]:
-        """Return the numbers behind the IV in each lane of its registers, by name; J_0's is 1."""
+        """Return the numbers after the IV in each lane of its registers, by name; J_0's is 1."""
         rows = [list(range(lanes * i + 2, lanes * i + lanes + 2)) for i in range(self.count)]
         if self.full:
             rows.append([1] * lanes)
@@ -82,9 +83,9 @@ class Way:
 
 
 def ways(kernel: GcmKernel, least: int) -> list[Way]:
-    """Return the ways for texts of `least` bytes and more, the shortest texts first.
+    """Return the paths for texts of `least` bytes and more, the shortest texts first.
 
-    Texts of one register have one for each way of `exact`.
+    Texts of one register have a path for each way of `exact`.
     """
     lanes, out = kernel.lane_count, list[Way]()
     for count in range(1, most_registers(kernel) + 1):
@@ -98,21 +99,21 @@ def ways(kernel: GcmKernel, least: int) -> list[Way]:
 
 
 def fits_one(lanes: int) -> int:
-    """Return the bytes of text that one register holds beside S and the lengths."""
+    """Return the bytes of text that fit in one register with S and the lengths."""
     return BLOCK_BYTES * (lanes - 2)
 
 
 def _big_endian(number: int) -> int:
-    """Return a number as it stands in the last four bytes of a block."""
+    """Return `number` as the last four bytes of a block hold it."""
     return int.from_bytes(bytes(12) + number.to_bytes(4, "big"), "little")
 
 
 @dataclass(frozen=True)
 class Short:
-    """A short message: where its text is, and what of the rest of it is in registers.
+    """A short message: where its text is, and the registers that hold the rest.
 
-    `iv` is IV || 0 in every lane, `lengths` the block of lengths, and S what it is above, these two
-    in register form.
+    `iv` is IV || 0 in every lane. `lengths` is the length block and S the sum above, both in
+    register form.
     """
 
     b: Builder
@@ -127,7 +128,7 @@ class Short:
     encrypts: bool
 
     def record(self) -> VReg:
-        """Record all of it; return the tag, its bytes as in memory."""
+        """Record the message; return the tag in memory order."""
         b, kernel, lanes = self.b, self.kernel, self.kernel.lane_count
         hashing = kernel.hash
         keys = RoundKeys(b, kernel, self.context)
@@ -159,7 +160,7 @@ class Short:
         return b.xor(close_group(b, swapped, None), mask, "the tag")
 
     def _pair(self, powers: VReg) -> Mapping[str, Value]:
-        """Record the products of the blocks beside the text: S and the lengths."""
+        """Record the products of S and the lengths."""
         b, hashing = self.b, self.kernel.hash
         b.about("S, lengths")
         A = b.insert_lane(self.S, 1, self.lengths, 2, "S, the lengths")
@@ -171,7 +172,7 @@ class Short:
 
 @dataclass(frozen=True)
 class Paths:
-    """The ways of texts, up to the sums that they end with."""
+    """The paths of texts, up to their final sums."""
 
     message: Short
     keys: RoundKeys
@@ -184,7 +185,7 @@ class Paths:
     mask: VReg
 
     def record(self, open_: Sequence[Way], pair: Mapping[str, Value]) -> None:
-        """Record them all, each found by its number of bytes."""
+        """Record all paths, and select one by the number of bytes."""
         b = self.message.b
         if len(open_) == 1:
             self._way(open_[0], pair)
@@ -198,7 +199,7 @@ class Paths:
         self.record(upper, pair)
 
     def _way(self, way: Way, pair: Mapping[str, Value]) -> None:
-        """Record one of them."""
+        """Record one path."""
         message, lanes = self.message, self.message.kernel.lane_count
         b, step = message.b, BLOCK_BYTES * lanes
         left, before = message.length, step * (way.count - 1)
@@ -226,15 +227,15 @@ class Paths:
         self._assign(self._sum(sums, C, way.count - 1))
         exact.store(f"written_{way.bytes_[0]}", self._places(before)[1], written)
         if self.terms is not None and not way.full:
-            # Of the lanes behind C_m the first meets H once more.
+            # The first lane after C_m meets H once more.
             R = key_sum(message.kernel.hash, message.context, 1)
             assert R is not None
             b.assign(self.terms, b.xor(self.terms, R, "those of H"))
 
     def one(self, open_: Sequence[range]) -> None:
-        """Record the ways of a text that shares one register with S and the lengths.
+        """Record the paths of a text that shares one register with S and the lengths.
 
-        There is one for each of these ranges of numbers of bytes.
+        Each range of lengths has one path.
         """
         b = self.message.b
         for numbers in reversed(open_[1:]):
@@ -258,7 +259,7 @@ class Paths:
         b.emit("jump", Label("reduce"))
 
     def _lengths(self) -> VReg:
-        """Record the block of lengths in the lane behind the text, zeros elsewhere."""
+        """Record the length block in the lane after the text, zeros elsewhere."""
         b, lanes = self.message.b, self.message.kernel.lane_count
         place, size = BLOCK_BYTES * (lanes - 1), 2 * BLOCK_BYTES * lanes
         window = bytes(place) + b"\xff" * BLOCK_BYTES + bytes(size - place - BLOCK_BYTES)
@@ -267,7 +268,7 @@ class Paths:
         return b.and_(spread, Mem(base=at, index=self.back, disp=place - BLOCK_BYTES), "in theirs")
 
     def _places(self, at: int) -> tuple[Mem, Mem]:
-        """Return a place in what is given, and the same in what is written."""
+        """Return the same place in the input and in the output."""
         message = self.message
         return (
             Mem(base=message.source, disp=at, within=IN_TEXT),
@@ -284,7 +285,7 @@ class Paths:
             self.message.b.assign(register, sums[name])
 
     def _whitened(self, way: Way) -> list[VReg]:
-        """Record the counter blocks + k_0 of a way, J_0 among them."""
+        """Record the counter blocks + k_0 of a path, including J_0."""
         b, lanes = self.message.b, self.message.kernel.lane_count
         return [
             b.xor(self.begun, b.const_lanes([_big_endian(j) for j in row], name), "IV || j, + k_0")
@@ -292,13 +293,13 @@ class Paths:
         ]
 
     def _sum(self, sums: Mapping[str, Value], C: VReg, i: int) -> Mapping[str, Value]:
-        """Record the sums with register i of the text; C_1 meets H^(m+1)."""
+        """Record the sums with register `i` of the text; C_1 meets H^(m+1)."""
         b, kernel = self.message.b, self.message.kernel
         A = to_register(b, kernel.hash, C, "C")
         return self._met(sums, A, kernel.layout.top - 1 - i * kernel.lane_count)
 
     def _met(self, sums: Mapping[str, Value], A: VReg, power: int) -> Mapping[str, Value]:
-        """Record the sums with one more register, whose first lane meets H^power of the table."""
+        """Record the sums with one more register. Its first lane meets H^power."""
         b, hashing = self.message.b, self.message.kernel.hash
         met = entries(hashing, self.powers, power)
         return aggregate.accumulate(b, hashing.multiplier, hashing.bit_order, sums, A, met)

@@ -1,7 +1,7 @@
 """J_0, the counter block before those of the text, from the IV (SP 800-38D, section 7.1, step 2).
 
-An IV of 96 bits is followed by the number 1. Any other is hashed, zero-padded, with the block of
-its length: one block at a time, since such IVs are short and rare.
+A 96-bit IV is followed by the number 1. Any other IV is zero-padded and hashed with its length
+block, one block at a time, since such IVs are short and rare.
 """
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -14,14 +14,14 @@ from ghashgen.kernels.hash.parts.interface import load_block, times_h, to_regist
 from ghashgen.kernels.hash.parts.partial import load_partial
 
 IV_BYTES = 12
-"""Of an IV that is no hash."""
+"""Bytes of an IV that is used without hashing."""
 
 FIRST = 1 << 120
 """The number 1 in the last four bytes of a block, big-endian."""
 
 
 def first_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length: VReg) -> VReg:
-    """Record J_0 as it would be in memory; `iv` moves on, `length` stays."""
+    """Record J_0 in memory order. Advances `iv`; keeps `length`."""
     J0 = b.register("J_0")
     b.branch("not_equal", length, IV_BYTES, "other")
     b.assign(J0, number_one(b, iv))
@@ -33,7 +33,7 @@ def first_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length
 
 
 def hashed_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, length: VReg) -> VReg:
-    """Record J_0 of an IV that has not 96 bits; `iv` moves on, `length` stays."""
+    """Record J_0 of an IV that does not have 96 bits. Advances `iv`; keeps `length`."""
     X = b.zero("X")
     left = b.gpr("gpr_copy", length)
 
@@ -57,18 +57,18 @@ def hashed_counter(b: Builder, kernel: GcmKernel, context: VReg, iv: VReg, lengt
 
 
 def number_one(b: Builder, iv: VReg) -> VReg:
-    """Load an IV of 96 bits, and return IV || 1."""
+    """Load a 96-bit IV, and return IV || 1."""
     return b.or_(twelve_bytes(b, iv), b.const(FIRST, "first_number"), "IV || 1")
 
 
 def _padded(b: Builder, kernel: GcmKernel, iv: VReg, left: VReg) -> VReg:
-    """Load 1 to 15 bytes, zeros after them."""
+    """Load 1 to 15 bytes, zero-padded."""
     if kernel.instruction_set.partial_registers:
         return load_few(b, "few", Mem(base=iv), left, range(1, BLOCK_BYTES))
     return load_partial(b, iv, left, "padded")
 
 
 def twelve_bytes(b: Builder, iv: VReg) -> VReg:
-    """Load IV_BYTES bytes, zeros after them."""
+    """Load IV_BYTES bytes, zero-padded."""
     low = b.load_part("load64", Mem(base=iv), "IV, bytes 0..7")
     return b.join_low(low, b.load_part("load32", Mem(base=iv, disp=8), "bytes 8..11"), "IV")

@@ -1,8 +1,8 @@
-"""A text of a whole message in wide registers (AVX-512): whole groups, then a straight way.
+"""A text of a whole message in wide registers (AVX-512): whole groups, then a straight path.
 
-Groups are as in `directions`, but that the last one, if it is whole, is not one of them: 1 to n
-blocks are left for the end, where the block of lengths is hashed with them (`ending`). J_0 goes
-through the cipher beside the first group.
+Groups are as in `directions`, but a last whole group is not one of them: 1 to n blocks remain for
+the end, which hashes the length block with them (`ending`). J_0 goes through the cipher beside the
+first group.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def straight_text(
     b.emit("jump", Label("tagged"))
     b.label("groups")
     X, keys = b.register("X"), group_keys(b, kernel.hash, text.context)
-    # Encrypting, `out` stands at the group before, which is hashed; see `directions`.
+    # Encrypting, `out` stands at the previous group, which is hashed; see `directions`.
     hashed, lag, ahead = (text.out, LAG, group_bytes) if encrypts else (text.source, 0.0, 0)
 
     def hash_group() -> None:

@@ -1,17 +1,17 @@
-"""The state of a message that comes in pieces: 96 bytes, at any address.
+"""The state of a message in pieces: 96 bytes, at any address.
 
     byte  0   X: GHASH of the whole blocks so far, plus the bytes of a begun block, zero-padded.
-              When the block is full, or padded, X·H is all that is left to do
+              When the block is full, or padded, only X·H is left to do
          16   the counter block of the next block of text
          32   E_K(J_0)
          48   the keystream of the begun block of text, E_K of its counter block
          64   bytes of AAD so far  ┐
-         72   bytes of text so far ├ numbers of 64 bits, little-endian
+         72   bytes of text so far ├ 64-bit numbers, little-endian
          80   the phase, see below ┘
          88   0
 
-How far a block has begun is a length modulo 16, so that nothing secret decides anything. A state of
-zeros is none that a message can have: no call takes it but the first.
+A length modulo 16 gives the bytes in the begun block, so no secret decides a branch. A zero state
+cannot belong to a message: only the first call accepts it.
 """
 
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ from ghashgen.kernels.gcm.parts.tag import finish_tag
 from ghashgen.kernels.hash.parts.interface import load_block, store_block, times_h
 
 COUNTER, MASK, KEYSTREAM, AAD_LENGTH, TEXT_LENGTH, PHASE = 16, 32, 48, 64, 72, 80
-"""Where a state holds what; X is at 0."""
+"""Offsets in the state; X is at 0."""
 
 NONE, ASSOCIATED, TEXT = range(3)
-"""Phases: no message; AAD may come, and no text has; text has come."""
+"""Phases: no message; AAD may come, before any text; text has come."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Stream:
         self.b.emit("gpr_store64", self.at(offset), value, note=note)
 
     def phase(self, misplaced: str) -> VReg:
-        """Load the phase, and go to `misplaced` unless there is a message."""
+        """Load the phase. Go to `misplaced` unless a message has begun."""
         b = self.b
         phase = self.number(PHASE, "the phase")
         b.branch("equal", phase, NONE, misplaced)
@@ -62,9 +62,9 @@ class Stream:
         return phase
 
     def lengthen(self, offset: int, most: int, by: VReg, refused: str, done: str) -> VReg:
-        """Add to a length, which is returned as it was; nothing to add: go to `done`.
+        """Add `by` to the length at `offset`; return the old length.
 
-        Beyond the most that there may be: go to `refused`.
+        Go to `done` if `by` is 0, and to `refused` if the sum exceeds `most`.
         """
         b = self.b
         length = self.number(offset, "bytes so far")
@@ -77,7 +77,7 @@ class Stream:
         return length
 
     def load_x(self) -> VReg:
-        """Load X into a register that may be assigned."""
+        """Load X into a register that the code may assign."""
         return self.b.variable(load_block(self.b, self.kernel.hash, self.state, name="X"), "X")
 
     def store_x(self, X: VReg) -> None:
@@ -85,13 +85,13 @@ class Stream:
         store_block(self.b, self.kernel.hash, self.state, X)
 
     def close(self, X: VReg, note: str) -> None:
-        """Multiply X, to which a block was added, by H."""
+        """Multiply X, with a block already added, by H."""
         self.b.about(note)
         self.b.assign(X, times_h(self.b, self.kernel.hash, self.context, X))
         self.b.about("")
 
     def tag(self, misplaced: str) -> VReg:
-        """Record the tag of all that has come, its bytes as in memory."""
+        """Record the tag of the message so far, in memory order."""
         b = self.b
         phase = self.phase(misplaced)
         aad = self.number(AAD_LENGTH, "bytes of AAD")

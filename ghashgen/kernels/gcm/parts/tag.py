@@ -1,4 +1,4 @@
-"""The tag, and whether another one is the same (SP 800-38D, sections 7.1 and 7.2).
+"""The tag, and its comparison with a received one (SP 800-38D, sections 7.1 and 7.2).
 
 E_K(J_0) is computed once, before AAD and text, and waits in a stack slot.
 """
@@ -14,17 +14,17 @@ from ghashgen.kernels.hash.parts.interface import times_h, to_register
 from ghashgen.kernels.hash.parts.partial import load_from_8
 
 MASK = Slot(0)
-"""Where E_K(J_0) waits."""
+"""The stack slot of E_K(J_0)."""
 
 SHORT_TAGS = (4, 8)
-"""Bytes of tags for some applications alone (SP 800-38D, section 5.2.1.2)."""
+"""Bytes of tags that only some applications may use (SP 800-38D, section 5.2.1.2)."""
 
 LEAST_TAG = 12
-"""Bytes of a tag for all others, at least."""
+"""Minimum bytes of all other tags."""
 
 
 def check_tag_length(b: Builder, length: VReg, refused: str) -> None:
-    """Go to `refused` unless a tag may have so many bytes."""
+    """Go to `refused` unless a tag may have `length` bytes."""
     for bytes_ in SHORT_TAGS:
         b.branch("equal", length, bytes_, "tag_length")
     b.branch("below", length, LEAST_TAG, refused)
@@ -51,9 +51,9 @@ def mask_of(b: Builder, kernel: GcmKernel, context: VReg, J0: VReg) -> VReg:
 def finish_tag(
     b: Builder, kernel: GcmKernel, context: VReg, X: VReg, lengths: VReg, mask: Mem | Slot = MASK
 ) -> VReg:
-    """Record the tag, its bytes as in memory, of the state and the block of lengths.
+    """Record the tag, in memory order, from the state and the length block.
 
-    E_K(J_0) stands in `mask`.
+    `mask` holds E_K(J_0).
     """
     b.about("lengths")
     A = b.xor(X, lengths, "A = X + lengths")
@@ -61,16 +61,16 @@ def finish_tag(
 
 
 def add_mask(b: Builder, kernel: GcmKernel, X: VReg, mask: Mem | Slot = MASK) -> VReg:
-    """Record the tag, its bytes as in memory, of GHASH of the message."""
+    """Record the tag, in memory order, from GHASH of the message."""
     hashed = to_register(b, kernel.hash, X, "as in memory")
     b.about("")
     return b.xor(hashed, b.load(mask, "E_K(J_0)"), "the tag")
 
 
 def difference(b: Builder, kernel: GcmKernel, tag: VReg, given: VReg, length: VReg) -> VReg:
-    """Record, in a general register, a number that is 0 only if a given tag is right.
+    """Record, in a general register, a number that is 0 only if the received tag is right.
 
-    `given` holds the address of `length` bytes, as many as are compared, and none else are read.
+    `given` is the address of the received tag. Reads and compares exactly `length` bytes.
     """
     take = _in_register if kernel.instruction_set.partial_registers else _overlapping
     found = take(b, tag, given, length)

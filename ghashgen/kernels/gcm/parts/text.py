@@ -1,8 +1,8 @@
-"""The text of a call: where it is read and written, and whole groups of it.
+"""The text of a call: where it is read and written, and its whole groups.
 
-A group's GHASH is recorded before its AES, each as a stream of its own: neither waits for the
-other, and `compiler.schedule.weave` puts them in one order. What GHASH reads of a group it has read
-before the group's text is written, so that the two texts may be one.
+A group's GHASH is recorded before its AES, each as a stream of its own. Neither waits for the
+other, and `compiler.schedule.weave` merges them. GHASH reads a group before its output is written,
+so the two texts may be one.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, rounds
 from ghashgen.kernels.gcm.parts.counters import Counters
 
 IN_TEXT = "text"
-"""What both texts are within (`ir.program.Mem`): they may be one, and overlap nothing else."""
+"""The region of both texts (`ir.program.Mem`). They may be one, and overlap nothing else."""
 
 
 @dataclass(frozen=True)
 class Text:
     """What every part of a function needs.
 
-    If it is `whole`, no block of it is partial, and both pointers end behind it.
+    A `whole` text has no partial block, and both pointers end after it.
     """
 
     b: Builder
@@ -49,7 +49,7 @@ class Text:
         length: VReg,
         whole: bool = False,
     ) -> "Text":
-        """Record the loads of what all of it needs, and return it."""
+        """Record the loads that all parts need; return the text."""
         keys = RoundKeys(b, kernel, context, kernel.held_keys)
         return cls(b, kernel, context, keys, counters, source, out, length, whole)
 
@@ -60,7 +60,7 @@ class Text:
 
     @property
     def has_rest(self) -> bool:
-        """Whether anything can be left after whole groups."""
+        """Whether whole groups can leave a rest."""
         return not self.whole or self.kernel.blocks > 1
 
     def at(self, base: VReg, offset: int = 0) -> Mem:
@@ -68,11 +68,11 @@ class Text:
         return Mem(base=base, disp=offset, within=IN_TEXT)
 
     def last_bytes(self, base: VReg) -> Mem:
-        """Return the place of the last 16 bytes that are left of a text, which has as many."""
+        """Return the place of the last 16 bytes of a text, which must have that many left."""
         return Mem(base=base, index=self.length, disp=-BLOCK_BYTES, within=IN_TEXT)
 
     def move(self, register: VReg, by: int | VReg, note: str = "") -> None:
-        """Move a pointer on."""
+        """Advance a pointer."""
         b = self.b
         if isinstance(by, int):
             b.assign(register, b.gpr("gpr_add", register, by, note=note))
@@ -80,26 +80,26 @@ class Text:
             b.assign(register, b.gpr("gpr_address", Mem(base=register, index=by), note=note))
 
     def advance(self, by: int, note: str = "") -> None:
-        """Move on by so many bytes."""
+        """Advance by `by` bytes."""
         self.move(self.source, by, note)
         self.move(self.out, by)
         self.shorten(by)
 
     def shorten(self, by: int) -> None:
-        """Take so many bytes off what is left."""
+        """Subtract `by` bytes from the rest."""
         self.b.assign(self.length, self.b.gpr("gpr_sub", self.length, by))
 
     def add_keystream(self, count: int, ahead: int = 0) -> None:
         """Record the cipher over `count` whole registers.
 
-        The output is `ahead` bytes behind where its pointer stands.
+        The output goes `ahead` bytes after its pointer.
         """
         self.b.about("AES")
         self.write(rounds(self.b, self.keys, self.counters.blocks(count)), ahead)
         self.b.about("")
 
     def write(self, states: Sequence[VReg], ahead: int = 0) -> None:
-        """Record the last round of whole registers, the text added, and what is written."""
+        """Record the last round of whole registers with the text added, and the stores."""
         b, lanes = self.b, self.kernel.lane_count
         key = self.keys.last(lanes)
         for i, state in enumerate(states):
@@ -111,5 +111,5 @@ class Text:
     def stream(
         self, name: str, start: float = 0.0, end: float = 1.0, *, lean: bool = True
     ) -> AbstractContextManager[None]:
-        """Return what makes a stream of what is recorded inside, if the kernel stitches."""
+        """Return a context that makes its contents a stream, if the kernel stitches."""
         return self.b.stream(name, start, end, lean=lean) if self.kernel.stitch else nullcontext()

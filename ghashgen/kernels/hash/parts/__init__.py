@@ -1,1 +1,1 @@
-"""What the exported functions are put together from: blocks, groups, tails, keys."""
+"""The parts that hash functions are built from: blocks, groups, tails, keys."""

@@ -1,14 +1,14 @@
-"""Absorbing bytes of any number into a state in a register: X continued over a message.
+"""Absorb any number of bytes into a state in a register: X continued over a message.
 
-Whole groups of n blocks first: n products, one reduction each. What is left, m <= n blocks of which
-the last may be partial, is one more group against the powers H^m … H^1 with one reduction: its loop
-walks the arrays of the table from H^m towards H^1, a register of L blocks at a time, so every m
-uses the right powers with the same code.
+Whole groups of n blocks come first, with n products and one reduction each. The rest, m <= n blocks
+of which the last may be partial, is one more group at the powers H^m … H^1 with one reduction. Its
+loop walks the table's arrays from H^m towards H^1, a register of L blocks at a time, so the same
+code uses the right powers for every m.
 
-Where lanes are added up at the end (papers/intel-2023, Figure 9), every lane has its own Horner
-accumulator while at least two groups are left: lane l of a register meets the same power as lane 0,
-so that after a group each lane is a factor H^-l ahead of its place. The last group's powers, one
-lower from lane to lane, put that right.
+With `fold` "end" (papers/intel-2023, Figure 9), every lane has its own Horner accumulator while at
+least two groups are left. Lane l of a register meets the same power as lane 0, so after a group
+each lane is a factor H^-l ahead of its place. The last group's powers, one lower from lane to lane,
+correct that.
 """
 
 from collections.abc import Callable
@@ -26,9 +26,9 @@ from ghashgen.kernels.hash.parts.tail import add_tail
 
 @dataclass(frozen=True)
 class Message:
-    """What is absorbed: `length` bytes at `source`, registers that the way through changes.
+    """What is absorbed: `length` bytes at `source`. The code changes these registers.
 
-    If it is `whole`, no block of it is partial.
+    A `whole` message has no partial block.
     """
 
     b: Builder
@@ -44,7 +44,7 @@ class Message:
         return BLOCK_BYTES * self.kernel.blocks
 
     def advance(self) -> None:
-        """Move on by one group."""
+        """Advance by one group."""
         b = self.b
         b.about("")
         b.assign(self.source, b.gpr("gpr_add", self.source, self.group_bytes, note="next group"))
@@ -52,15 +52,15 @@ class Message:
 
 
 def state_of(b: Builder, kernel: Kernel, value: Value) -> VReg:
-    """Return a register for the state, as `absorb` wants it.
+    """Return a register for the state, as `absorb` needs it.
 
-    One accumulator a lane where lanes are added up at the end; those above the first begin as 0.
+    With `fold` "end" it has one accumulator per lane; those above the first start as 0.
     """
     return b.variable(value, "X", lanes=kernel.lane_count if kernel.fold == "end" else 1)
 
 
 def absorb(message: Message, X: VReg, done: str) -> VReg:
-    """Record X continued over a message, zero-padded; return it. It ends at the label `done`."""
+    """Record X continued over a message, zero-padded; return it. Ends at the label `done`."""
     b, kernel = message.b, message.kernel
     b.branch("below", message.length, message.group_bytes, "tail")
     b.label("groups")
@@ -68,7 +68,7 @@ def absorb(message: Message, X: VReg, done: str) -> VReg:
     if kernel.widest > kernel.lane_count:
         b.emit("clear_upper")
     b.label("tail")
-    # The lanes are added up by now: a register of one lane meets keys of one lane.
+    # The lanes are added up by now: a one-lane register meets one-lane keys.
     X = b.first_lane(X)
     if not (message.whole and kernel.blocks == 1):
         b.branch("equal", message.length, 0, done)
@@ -104,7 +104,7 @@ def _fold_at_the_end(message: Message, X: VReg) -> None:
 
 
 def _ahead(message: Message, X: VReg) -> None:
-    """A group is prepared by the one before, so the last has none to prepare: it stands alone."""
+    """Each group prepares the next, so the last one has nothing to prepare and stands alone."""
     b, kernel, table = message.b, message.kernel, message.table
     source, length = message.source, message.length
     two_groups = 2 * message.group_bytes
@@ -132,4 +132,4 @@ _GROUPS: dict[tuple[str, str], Callable[[Message, VReg], None]] = {
     ("group", "ahead"): _ahead,
     ("end", "ahead"): _ahead,
 }
-"""How whole groups are taken, by when lanes are added up, and by what a group prepares."""
+"""Records whole groups, by when lanes are added up and by what a group prepares."""

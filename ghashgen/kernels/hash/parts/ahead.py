@@ -1,11 +1,11 @@
 """Software pipelining of the group loop: a group prepares the first parts of the next one.
 
-Prepared are the load, the byte swap and, where the scheme multiplies sums of the block and of the
-table (A + C1, A + C2), these sums: all that does not wait for the state. They stand in registers at
-the loop's head, so that a group begins with its products.
+It prepares everything that does not wait for the state: the load, the byte swap and, in schemes
+that multiply sums of the block and of the table (A + C1, A + C2), these sums. They are in registers
+at the loop's head, so a group begins with its products.
 
-How much fits follows from the registers that are free at the head (`plan`). Where lanes are added
-up at the end only blocks are prepared: the last group meets other entries of the table.
+The registers that are free at the head limit how much fits (`plan`). With `fold` "end" only blocks
+are prepared, because the last group meets other table entries.
 """
 
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ class Part:
     """One register of a group that is prepared ahead."""
 
     number: int
-    """From 1, as `aggregate.group` counts."""
+    """Counted from 1, as in `aggregate.group`."""
     whole: bool
-    """All operands of its products, or the block alone."""
+    """Whether all operands of its products are prepared, or only the block."""
 
 
 def plan(kernel: Kernel) -> tuple[Part, ...]:
-    """Return what is prepared ahead, in the order of use, as far as registers are free.
+    """Return what is prepared ahead, in the order of use, as free registers allow.
 
     The part that meets the state is prepared as a block: its operands wait for the sum.
     """
@@ -78,7 +78,7 @@ class Ahead:
         return [in_register(operand) for operand in operands]
 
     def given(self, *, prepare_next: bool) -> Given:
-        """Return what a group finds; with `prepare_next` it fills the registers again."""
+        """Return what a group finds prepared; with `prepare_next`, fill the registers again."""
         return Given(
             operands={part.number: self._held[part.number] for part in self._plan if part.whole},
             blocks={part.number: self._held[part.number][0] for part in self._plan},

@@ -1,9 +1,9 @@
 """Load and store a few bytes in a wide register, and touch no byte outside them.
 
-AVX-512 could mask off what lies outside. But a CPU translates every address that an instruction
-names, masked or not. Where one of them is on a page that is not mapped, or not writable, microcode
-takes over, and the instruction becomes slow. So an access here names the caller's bytes only. Of n
-bytes, whole blocks are loaded and stored as they are. The rest depends on n:
+AVX-512 can mask off the bytes outside. But a CPU translates every address that an instruction
+names, masked or not. If one of them is on an unmapped or unwritable page, microcode takes over, and
+the instruction becomes slow. So an access here names only the caller's bytes. Of n bytes, whole
+blocks are loaded and stored as they are. The rest depends on n:
 
     n < 16      The first w bytes and the last w bytes are accessed, for the w = 8 or 4 with
                 w <= n < 2·w. They agree where they overlap. For n < 4, single bytes at 0, n >> 1
@@ -11,8 +11,8 @@ bytes, whole blocks are loaded and stored as they are. The rest depends on n:
     n >= 16     The last 16 bytes are accessed. They begin in the block before: a load drops those
                 bytes, and a store writes them a second time, with the same values.
 
-If the same text has a whole register before these bytes, fewer than 16 go the second way too.
-Byte shuffles with an order from TURNED move bytes within a block. Addresses depend on n alone.
+If the same text has a whole register before these bytes, fewer than 16 go the second way too. Byte
+shuffles with an order from TURNED move bytes within a block. Addresses depend on n alone.
 """
 
 from collections.abc import Callable
@@ -40,20 +40,24 @@ ROUND = 2 * bytes(range(BLOCK_BYTES))
 """Read at d: byte j of the result is byte j + d of the operand, modulo 16."""
 
 WIDTHS = (8, 4, 1)
-"""The widths w of accesses to less than a block; each is for w bytes and more."""
+"""Access widths w for less than a block. Each serves w bytes and more."""
 
 
 def numbers_left(lanes: int, whole: bool) -> range:
-    """Return how many bytes may follow the whole registers of a text, which may be of `whole`
-    blocks."""
+    """Return the numbers of bytes that can follow the whole registers of a text.
+
+    `whole`: the text has no partial block.
+    """
     step = BLOCK_BYTES if whole else 1
     return range(step, BLOCK_BYTES * lanes, step)
 
 
 @dataclass(frozen=True)
 class Way:
-    """Code for some numbers of bytes: for so many blocks, or, if `blocks` is 0, for accesses of
-    `width` bytes. No bytes have width 0."""
+    """Code for some numbers of bytes: `blocks` blocks, or, if that is 0, accesses of `width` bytes.
+
+    No bytes have width 0.
+    """
 
     numbers: range
     blocks: int
@@ -61,7 +65,7 @@ class Way:
 
     @property
     def whole(self) -> int:
-        """How many blocks are whole for all of the numbers."""
+        """The number of blocks that are whole for all of the numbers."""
         return self.numbers[0] // BLOCK_BYTES
 
 
@@ -106,7 +110,8 @@ class Exact:
     lanes: int
     up: VReg | None
     """The address of TURNED, which FIRST and ROUND follow, minus `count`. None if no block is
-    partial: then no byte moves within one."""
+    partial, since then no byte moves within a block.
+    """
     behind: bool
     """Whether a block of the same text stands before these bytes."""
 
@@ -120,7 +125,7 @@ class Exact:
         return cls(b, count, numbers, lanes, up, behind)
 
     def load(self, name: str, place: Mem) -> VReg:
-        """Record the load of the bytes, zeros after them.
+        """Record the load of the bytes, zero-padded.
 
         `name` is the part that the labels belong to. No general register keeps a byte.
         """
@@ -138,8 +143,8 @@ class Exact:
     def store(self, name: str, place: Mem, value: VReg) -> None:
         """Record the store of the first bytes of a register.
 
-        `name` is the part that the labels belong to. A block that stands before these bytes has
-        been stored.
+        `name` is the part that the labels belong to. A block before these bytes must be stored
+        already.
         """
 
         def store(way: Way) -> None:
@@ -151,7 +156,7 @@ class Exact:
         self._choose(name, store)
 
     def first(self, value: VReg, note: str = "zero-padded") -> VReg:
-        """Record the first bytes of a register, zeros after them."""
+        """Record the first bytes of a register, zero-padded."""
         if self.numbers[0] == BLOCK_BYTES * self.lanes:
             return value
         if len(self.numbers) == 1 and self.up is None:
@@ -162,9 +167,9 @@ class Exact:
         return self.b.and_(value, Mem(base=up, disp=len(TURNED) + WIDEST), note)
 
     def if_lane_free(self, value: Mem, note: str) -> VReg | None:
-        """Record the load of a block if the bytes leave a lane free, and of zeros if not.
+        """Record the load of a block, or of zeros if the bytes leave no lane free.
 
-        None if they never do.
+        Returns None if they never leave one.
         """
         b, most = self.b, BLOCK_BYTES * (self.lanes - 1)
         if self.numbers[0] > most:
@@ -204,10 +209,10 @@ class Exact:
         if blocks == 1:
             prior = b.load(replace(place, disp=place.disp - BLOCK_BYTES), "the block before")
         prior = prior or b.lane(value, blocks - 2)
-        # The block before is turned by r, the bytes of the last one. What the last one differs by
-        # from it is added to the end. Without the difference an operation less would do: but a
-        # single byte at the end is all of a zero-padded block, bytes reversed, and the prover takes
-        # it for that.
+        # Turn the previous block by r, the bytes of the last block, and add the last block's
+        # difference from it at the end. Omitting the difference would save an operation. But a
+        # single byte at the end is a whole zero-padded block with its bytes reversed, and the
+        # prover takes it for that.
         at, r = _turned(b), -BLOCK_BYTES * (blocks - 1)
         changed = b.xor(b.lane(value, blocks - 1), prior, "what the end differs by")
         end = b.shuffle_bytes(changed, Mem(base=at, index=self.count, disp=r), "at the end")
@@ -226,7 +231,7 @@ class Exact:
         return b.or_(first, b.shuffle_bytes(rest, order, "in their places"), "zero-padded")
 
     def _load_bytes(self, place: Mem) -> VReg:
-        """Record the load of 1 to 3 bytes: those at 0, n >> 1 and n - 1, of which n are kept."""
+        """Record the load of 1 to 3 bytes: those at 0, n >> 1 and n - 1; n are kept."""
         b = self.b
         out = _load_byte(b, place, "byte 0")
         middle = replace(place, index=b.gpr("gpr_shr", self.count, 1))
@@ -251,9 +256,10 @@ class Exact:
         return replace(place, index=self.count, disp=place.disp - width)
 
     def _choose(self, name: str, record: Callable[[Way], None]) -> None:
-        """Record all ways, the branches that find one by the number of bytes, and a label behind.
+        """Record all ways, the branches that select one by the number of bytes, and a label after
+        them.
 
-        The longest way stands last, because that costs it the fewest jumps.
+        The longest way comes last, so that it takes the fewest jumps.
         """
         b, (longest, *others) = self.b, ways(self.numbers, self.lanes, self.behind)
         with b.part(name):
@@ -277,7 +283,7 @@ class Exact:
 def load_few(
     b: Builder, name: str, place: Mem, count: VReg, numbers: range, lanes: int = 1
 ) -> VReg:
-    """Record the load of `count` bytes, one of `numbers`, zeros after them."""
+    """Record the load of `count` bytes, one of `numbers`, zero-padded."""
     return Exact.of(b, count, numbers, lanes).load(name, place)
 
 
@@ -286,7 +292,7 @@ def _turned(b: Builder) -> VReg:
 
 
 def _load_whole(b: Builder, place: Mem, blocks: int) -> VReg | None:
-    """Record the load of so many blocks."""
+    """Record the load of `blocks` blocks."""
     if blocks == 0:
         return None
     if blocks != 3:

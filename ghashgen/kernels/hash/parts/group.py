@@ -1,7 +1,7 @@
 """One aggregated group of n blocks, straight-line: the body of the loop.
 
-n blocks are ⌊n/L⌋ registers of L lanes; what is left of n is one narrower register for every bit of
-n mod L, so that no lane is multiplied in vain and no key is read past H^1.
+n blocks fill ⌊n/L⌋ registers of L lanes. Each set bit of n mod L adds one narrower register, so no
+lane is multiplied in vain and no key is read past H^1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from ghashgen.kernels.hash.parts.interface import (
 )
 
 Keys = Callable[[int], list[Value]]
-"""The entries that part i of a group meets, counted from the last, which is 1."""
+"""The table entries of part i of a group. Parts count from the last, which is 1."""
 
 Load = Callable[[int, int], VReg]
 """(first block, from 0; lanes) → the register of these blocks of a group, in register form."""
@@ -31,13 +31,12 @@ Load = Callable[[int, int], VReg]
 
 @dataclass(frozen=True)
 class Given:
-    """What a group finds in registers, by part, which is 1 to begin with, and what it does for the
-    next one."""
+    """What a group finds in registers, by part, and the parts that it prepares for the next group."""
 
     operands: Mapping[int, Sequence[Value]] = field(default_factory=dict)
-    """Of whole parts, ready for their products."""
+    """Operands of whole parts, ready for their products."""
     blocks: Mapping[int, VReg] = field(default_factory=dict)
-    """In register form."""
+    """Blocks in register form."""
     meanwhile: Callable[[], None] = lambda: None
 
 
@@ -62,7 +61,7 @@ def registers(blocks: int, lanes: int) -> list[tuple[int, int]]:
 def group_keys(b: Builder, kernel: Kernel, table: VReg) -> Keys:
     """Return the powers that a group's registers meet, from H^n in the first lane down.
 
-    Where the kernel keeps them in registers they are loaded here.
+    Kernels that keep them in registers load them here.
     """
     parts = registers(kernel.blocks, kernel.lane_count)
     found = [entries(kernel, table, kernel.blocks - at) for at, _ in parts]
@@ -75,7 +74,7 @@ def group_keys(b: Builder, kernel: Kernel, table: VReg) -> Keys:
 
 
 def lane_keys(kernel: Kernel, table: VReg) -> Keys:
-    """Return the powers of the loop where lanes are added up at the end: one for all lanes."""
+    """Return the powers of the loop with `fold` "end": one power for all lanes."""
     layout, lanes = kernel.layout, kernel.lane_count
     count = kernel.blocks // lanes
 
@@ -100,7 +99,7 @@ def reduce_group(
 ) -> VReg:
     """Record a group at `source` up to the reduced sum of each lane, key terms included.
 
-    `load` loads its registers, where they do not stand one after another there.
+    `load` loads its registers if they are not contiguous there.
     """
     parts = registers(kernel.blocks, kernel.lane_count)
     loads: list[Callable[[], VReg]]
@@ -144,14 +143,14 @@ def add_group(
     given: Given = NOTHING,
     load: Load | None = None,
 ) -> VReg:
-    """Record a whole group whose lanes are added up; return the new state."""
+    """Record a whole group and add its lanes; return the new state."""
     R = key_sum(kernel, table, kernel.blocks)
     if R is None or kernel.lane_count > 1:
         return close_group(b, reduce_group(b, kernel, X, source, keys, given, load), R)
     n = kernel.blocks
 
     def with_sum(i: int) -> list[Value]:
-        # One lane: R may join before the reduction, which `aggregate.group` does with it.
+        # One lane: `aggregate.group` lets R join before the reduction.
         return [*keys(i), R] if i == n else keys(i)
 
     return reduce_group(b, kernel, X, source, with_sum, given, load)
@@ -160,7 +159,7 @@ def add_group(
 def add_lanes(
     b: Builder, kernel: Kernel, table: VReg, X: VReg, source: VReg, given: Given = NOTHING
 ) -> VReg:
-    """Record a whole group that keeps one accumulator a lane; return the new accumulators."""
+    """Record a whole group with one accumulator per lane; return the new accumulators."""
     out = reduce_group(b, kernel, X, source, lane_keys(kernel, table), given)
     if kernel.multiplier.key_term is None:
         return out
@@ -171,8 +170,8 @@ def add_lanes(
 class _StackSwap:
     """Swaps the bytes of two blocks at a time in a ymm register.
 
-    The lower block goes on in the register; the upper one takes the way through a stack slot, whose
-    store and load need no shuffle port. Pairs are swapped AHEAD of their use, to hide that way.
+    The lower block stays in the register. The upper one goes through a stack slot, whose store and
+    load need no shuffle port. Pairs are swapped AHEAD of their use, to hide that latency.
     """
 
     AHEAD = 2

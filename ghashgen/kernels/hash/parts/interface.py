@@ -1,7 +1,7 @@
 """What the emitted functions share: table entries, and blocks in register form.
 
-In registers the state and the blocks are in the kernel's bit order; in memory they are in the byte
-order of SP 800-38D. For the table see `kernels.hash.kernel.Layout`.
+State and blocks are in the kernel's bit order in registers, and in the byte order of SP 800-38D in
+memory. For the table see `kernels.hash.kernel.Layout`.
 """
 
 from collections.abc import Mapping
@@ -29,15 +29,15 @@ BLOCK_LABEL = "block"
 def entries(kernel: Kernel, base: VReg, power: int) -> list[Value]:
     """Return the entries from H^power down, as memory operands of any width.
 
-    `base` holds the address of the table. If it walks the table, and stands at H^m of the first
-    array, name the table's top power: that array's start then is where the register stands.
+    `base` holds the table's address. If it walks the table and stands at H^m of the first array,
+    pass the table's top power: that array then begins where the register stands.
     """
     layout = kernel.layout
     return [_cell(base, layout.offset(name, power)) for name in kernel.multiplier.entries]
 
 
 def key_sum(kernel: Kernel, base: VReg, power: int) -> Mem | None:
-    """Return R_power, the reduced key terms of H^power … H^1, where the scheme has them."""
+    """Return R_power, the reduced key terms of H^power … H^1, if the scheme has them."""
     if kernel.multiplier.key_term is None:
         return None
     return _cell(base, kernel.layout.offset("R", power))
@@ -48,7 +48,7 @@ def _cell(base: VReg, offset: int) -> Mem:
 
 
 def to_register(b: Builder, kernel: Kernel, block: VReg, note: str) -> VReg:
-    """Turn 16 bytes, as loaded, into register form, or back: the map is its own inverse."""
+    """Convert 16 bytes in memory order to register form, or back: the map is its own inverse."""
     if kernel.op == "polyval":
         return block
     if kernel.bit_order is Order.REFLECTED:
@@ -90,7 +90,7 @@ def times_h(b: Builder, kernel: Kernel, table: VReg, A: VReg) -> VReg:
 
 
 def in_register(value: Value) -> VReg:
-    """Return a computed value, which is no memory operand."""
+    """Return a computed value, which must not be a memory operand."""
     if isinstance(value, Mem):
         raise TypeError("a value that must be computed is in memory")
     return value

@@ -1,7 +1,7 @@
 """A power of H as a key operand in registers: what init, power and combine multiply by.
 
-A product of two twisted operands is twisted again (A·x^-1 and B·x^-1, read as A·B·x, give
-(A·B)·x^-1), so B_(i+j) = B_i·B_j with the kernel's multiply and reduction.
+The product of two twisted operands is twisted again: A·x^-1 and B·x^-1, read as A·B·x, give
+(A·B)·x^-1. So B_(i+j) = B_i·B_j with the kernel's multiply and reduction.
 """
 
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ def key_of(b: Builder, kernel: Kernel, B: Value) -> Key:
 
 
 def times(b: Builder, kernel: Kernel, A: Value, key: Key) -> VReg:
-    """Return A·B lane by lane; the key's term is lane by lane too."""
+    """Return A·B lane by lane, with the key's term lane by lane too."""
     multiply, order = kernel.multiplier, kernel.bit_order
     acc = aggregate.accumulate(b, multiply, order, {}, A, key.entries)
     return in_register(aggregate.finish(b, multiply, kernel.reducer, order, acc, key.term))
 
 
 def key_operand(b: Builder, kernel: Kernel, H: VReg) -> Value:
-    """Return twist(H); for POLYVAL, whose H stands for H·x in GHASH, the twist is undone.
+    """Return twist(H). POLYVAL's H stands for H·x in GHASH, so the twist is undone there.
 
     RFC 8452, appendix A: POLYVAL(H, …) is GHASH with the subkey mulX_GHASH(ByteReverse(H)).
     """

@@ -1,4 +1,4 @@
-"""Parameters that several functions have, by the names that statements give them."""
+"""Parameters that several functions share, with the names used in statements."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from ghashgen.kernels.core import LENGTH, Counted, Direction, Fixed, Param, Tabl
 ONE_BLOCK = Fixed(BLOCK_BYTES)
 
 IN_TABLE = "table"
-"""What the table's cells are within (`ir.program.Mem`): nothing else overlaps it."""
+"""The region of the table's cells (`ir.program.Mem`). Nothing else overlaps it."""
 
 TABLE = Param(IN_TABLE, "table", Table())
 """The table, read."""

@@ -1,4 +1,4 @@
-"""The last partial block: 1 to 15 bytes, zero-padded, no byte read outside the input.
+"""Load the last partial block: 1 to 15 bytes, zero-padded, no byte read outside the input.
 
 Overlapping loads inside the input replace a byte loop. With r bytes left, all in a vector register:
 
@@ -16,9 +16,9 @@ from ghashgen.ir.program import Label, Mem, VReg
 
 
 def load_partial(b: Builder, source: VReg, rest: VReg, done: str, *, forget: bool = False) -> VReg:
-    """Record the load of `rest` (1..15) bytes at `source`; ends at the label `done`.
+    """Record the load of `rest` (1..15) bytes at `source`. Ends at the label `done`.
 
-    With `forget` no general register keeps a byte: a NOP whose operand names one would have an
+    With `forget`, no general register keeps a byte: a NOP whose operand names one would have an
     address that depends on a secret.
     """
     out = b.zero("partial")
@@ -50,7 +50,7 @@ def load_partial(b: Builder, source: VReg, rest: VReg, done: str, *, forget: boo
 
 
 def load_from_8(b: Builder, source: VReg, count: VReg) -> VReg:
-    """Record the load of `count` (8..15) bytes at `source`, zeros after them."""
+    """Record the load of `count` (8..15) bytes at `source`, zero-padded."""
     low = b.load_part("load64", Mem(base=source), "bytes 0..7")
     high = b.load_part("load64", Mem(base=source, index=count, disp=-8), "the last 8 bytes")
     bits = b.gpr("gpr_shl", count, 3)

@@ -1,15 +1,15 @@
 """The last m blocks, 1 <= m <= n, as one group with one reduction.
 
-`key_at` walks the arrays of the table: it starts where H^m stands and moves on by a register's
-blocks at a time. How the blocks that do not fill a register are loaded depends on the ISA:
+`key_at` walks the table's arrays: it starts at H^m and advances by a register's blocks at a time.
+Blocks that do not fill a register are loaded as the ISA allows:
 
     AVX-512        all that is left in one register (`exact`); lanes past the end are zero, and so
                    are the keys that they meet, because zeros follow H^1 in the table
     two lanes      one block alone if there is one, then the partial one
     one lane       the partial one
 
-The first register's products start the sums, so nothing is zeroed for them; the state X joins it
-alone and is zeroed once it has.
+The first register's products start the sums, so the sums need no zeroing. The state X joins only
+this register, and is then zeroed.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from ghashgen.kernels.hash.parts.partial import load_partial
 
 
 class Tail:
-    """The registers that the tail's loop carries."""
+    """The loop-carried registers of the tail."""
 
     def __init__(
         self,
@@ -65,7 +65,9 @@ class Tail:
         self.b.emit("zero", self.X, note="X counts once")
 
     def load_last(self) -> VReg:
-        """Return what does not fill a register, or the partial block, as in memory, zero-padded."""
+        """Return the bytes that do not fill a register, or the partial block, in memory order,
+        zero-padded.
+        """
         b, kernel = self.b, self.kernel
         if self.last is not None:
             return self.last()
@@ -82,7 +84,7 @@ class Tail:
         self.b.about("")
 
     def add(self, A: VReg, ahead: int = 0) -> None:
-        """Add the products of a register and of the powers `ahead` blocks behind key_at."""
+        """Add the products of a register at the powers `ahead` blocks after key_at."""
         self._sum(A, dict(self.acc), ahead)
 
     def _sum(self, A: VReg, acc: dict[str, Value], ahead: int = 0) -> None:
@@ -93,7 +95,7 @@ class Tail:
             self.b.assign(register, sums[name])
 
     def advance(self, lanes: int) -> None:
-        """Move on by `lanes` blocks."""
+        """Advance by `lanes` blocks."""
         b = self.b
         step = lanes * BLOCK_BYTES
         b.assign(self.key_at, b.gpr("gpr_add", self.key_at, step, note="the next powers"))
@@ -113,8 +115,8 @@ def add_tail(
 ) -> VReg:
     """Record the group of m = ⌈length/16⌉ blocks, 1 <= m <= n; return the new state.
 
-    Of whole blocks alone nothing is recorded for a partial one. `last` records what stands for
-    `Tail.load_last`, where a caller has better.
+    If the message is `whole`, no code for a partial block is recorded. `last` replaces
+    `Tail.load_last` for a caller that has a better one.
     """
     tail = Tail(b, kernel, table, X, source, length, whole, last)
     filled = whole and kernel.lane_count == 1
@@ -133,7 +135,7 @@ def add_tail(
 def _whole_registers(tail: Tail, filled: bool) -> None:
     """Take whole registers while there are any; fall through with something left.
 
-    If whole registers are all that there can be, there is one at least and nothing is left.
+    If only whole registers can occur, there is at least one, and nothing is left.
     """
     b, kernel, lanes = tail.b, tail.kernel, tail.kernel.lane_count
     step = lanes * BLOCK_BYTES
@@ -160,17 +162,17 @@ def _whole_registers(tail: Tail, filled: bool) -> None:
 
 
 def _register(tail: Tail) -> None:
-    """All that is left, 1 to 16·L - 1 bytes, in one register."""
+    """Take the rest, 1 to 16·L - 1 bytes, in one register."""
     tail.multiply(to_register(tail.b, tail.kernel, tail.load_last(), "C"), "C·H^i")
 
 
 def _single(tail: Tail) -> None:
-    """A partial block, 1 to 15 bytes."""
+    """Take a partial block, 1 to 15 bytes."""
     tail.multiply(to_register(tail.b, tail.kernel, tail.load_last(), "C_last"), "C·H")
 
 
 def _pair(tail: Tail) -> None:
-    """At most one whole block and one partial one, 1 to 31 bytes."""
+    """Take at most one whole block and one partial one, 1 to 31 bytes."""
     b, kernel = tail.b, tail.kernel
     b.branch("below", tail.length, BLOCK_BYTES, "under16")
     tail.multiply(load_block(b, kernel, tail.source), "C·H^i")
@@ -182,7 +184,7 @@ def _pair(tail: Tail) -> None:
 
 
 def _block(tail: Tail) -> None:
-    """One whole block."""
+    """Take one whole block."""
     tail.multiply(load_block(tail.b, tail.kernel, tail.source), "C·H^i")
 
 
@@ -192,14 +194,14 @@ _REST: dict[tuple[bool, int], Callable[[Tail], None]] = {
     (False, 2): _pair,
     (False, 1): _single,
 }
-"""What loads the blocks that do not fill a register, by (registers partly filled, lanes)."""
+"""Loads the blocks that do not fill a register, by (registers partly filled, lanes)."""
 
 _WHOLE: dict[tuple[bool, int], Callable[[Tail], None]] = {
     (True, 2): _register,
     (True, 4): _register,
     (False, 2): _block,
 }
-"""The same where no block is partial."""
+"""The same for texts without a partial block."""
 
 
 def _walk(b: Builder, kernel: Kernel, table: VReg, length: VReg) -> VReg:
