@@ -3,8 +3,8 @@
     proof = prove_object(Path("kernel.o"), spec)
     proof.refutation      # None, or why the kernel is wrong
 
-What a function of the spec should do, and by which plan that is proved, is its meaning, which its
-family gives (`ghashgen.verify.engine.family`). Nothing here knows any family.
+Each function's meaning defines what it should do and the plan of its proof. A family provides it
+(`ghashgen.verify.engine.family`); nothing here knows a family.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from ghashgen.verify.x86_64.abi import check_entry
 from ghashgen.verify.x86_64.elf import Image, load_image
 
 THEOREMS = ("function", "memory", "constant-time", "abi")
-"""What holds for every length covered; "wipe" joins them where the spec asks for it."""
+"""What holds for every length covered; "wipe" joins them if the spec asks for it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ _EXHAUSTED: dict[type[BaseException], str] = {
     MemoryError: "its values need more memory than there is here: unroll less, or prove it where "
     "there is more",
 }
-"""What stops the prover, not the proof."""
+"""Limits of the prover, not faults of the kernel."""
 
 
 def covered(theorem: Theorem) -> str:
@@ -50,10 +50,9 @@ def covered(theorem: Theorem) -> str:
 
 @dataclass(frozen=True)
 class FunctionProof:
-    """The proof of one function; instructions and seconds tell what it cost.
+    """The proof of one function, with its cost in instructions and seconds.
 
-    Those of the second line behind the induction, where there is one, are in `behind`; the seconds
-    here count it.
+    `behind` has those of the second line, if there is one. The seconds here include them.
     """
 
     symbol: str
@@ -74,7 +73,8 @@ class Proof:
     refutation: Refutation | None
     seconds: float
     unstated: tuple[str, ...] = ()
-    """What others can call in the object and the statement does not name: nothing is said of it."""
+    """Symbols that others can call and the statement does not name. The proof says nothing of them.
+    """
 
     @property
     def proved(self) -> bool:
@@ -99,7 +99,7 @@ class Proof:
         }
 
     def report(self) -> str:
-        """Return the proof in words, one line a function and theorem."""
+        """Return the proof in words, one line for each function and theorem."""
         lines = [f"{self.kernel}: {'proved' if self.proved else 'NOT proved'}"]
         lines.append(f"  code sha256 {self.code_sha256}")
         for function in self.functions:
@@ -135,9 +135,9 @@ def prove_object(
 ) -> Proof:
     """Prove every function of the spec, or stop at the first theorem that fails.
 
-    A spec without functions is refused, and so are no lengths: nothing would be shown.
+    A spec without functions or an empty list of lengths is refused: it would prove nothing.
 
-    `lengths` restricts update to some lengths in bytes, for tests; nothing is claimed of others.
+    `lengths` restricts update to some lengths in bytes, for tests. Nothing is claimed of others.
 
     Raises:
         GhashgenError: the object cannot be read or lacks a symbol.
@@ -146,7 +146,7 @@ def prove_object(
 
 
 def prove_image(image: Image, spec: Statement, lengths: Iterable[int] | None = None) -> Proof:
-    """Prove an object that has been read already (`prove_object`).
+    """Prove an object that has already been read (`prove_object`).
 
     Raises:
         GhashgenError: the image lacks a symbol.
@@ -157,7 +157,7 @@ def prove_image(image: Image, spec: Statement, lengths: Iterable[int] | None = N
     proofs: list[FunctionProof] = []
     refutation: Refutation | None = None
     if not spec.functions or chosen == []:
-        # All of nothing would hold.
+        # A statement about nothing would always hold.
         what = "length is chosen" if spec.functions else "function is stated"
         refutation = unsupported(f"no {what}: there is nothing to prove")
     for function in () if refutation else spec.functions:

@@ -1,1 +1,1 @@
-"""Values that an execution computes with, and how a proof fails; no machine, no hash."""
+"""Values that an execution computes with, and refutations. Knows no machine and no hash."""

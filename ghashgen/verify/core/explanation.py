@@ -1,6 +1,6 @@
-"""Where a result differs from its definition, as found for whoever reports it.
+"""Where a result differs from its definition, for reports.
 
-The prover neither makes one nor loads this: it has refused already.
+The prover does not use this: it has already refused.
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 class Explanation:
     """The first place where a result differs from the specification.
 
-    `bit` is the bit of the result's register (bit order of the kernel), `extra` and `missing` are
+    `bit` is the bit of the result's register (bit order of the kernel). `extra` and `missing` are
     monomials such as ("B3.17", "C2.5"): bit 17 of B_3 times bit 5 of the register of block 2.
-    `product` says in words which block meets which power of H wrongly, `at` is the address of the
-    first instruction after which the value left its expected one, where that can be told.
+    `product` says in words which block meets a wrong power of H. `at` is the address of the first
+    instruction after which the value is wrong, if known.
     """
 
     bit: int
@@ -23,7 +23,7 @@ class Explanation:
     at: int | None
 
     def lines(self) -> list[str]:
-        """Return it in words."""
+        """Return the explanation in words."""
 
         def said(monomial: tuple[str, ...] | None) -> str:
             return "none" if monomial is None else " · ".join(monomial) or "1"

@@ -1,4 +1,4 @@
-"""The kinds of term that every family has: their polynomials, and the same of other parts."""
+"""The kinds of term that every family has: their polynomials, and how to rebuild them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 
 def as_lane(value: object) -> Lane:
-    """Return an argument of a term that is a lane."""
+    """Return a term's argument, which must be a lane."""
     assert isinstance(value, int | Term)
     return value
 
 
 def as_number(value: object) -> int:
-    """Return an argument of a term that is a number."""
+    """Return a term's argument, which must be a number."""
     assert isinstance(value, int)
     return value
 
 
 def _in_linear(terms: "Terms", term: Term) -> Form:
-    """Return the polynomials that a term of kind "linear" is."""
+    """Return the polynomials of a term of kind "linear"."""
     known, items, _ = term.args
     assert isinstance(items, tuple)
     return Form(128, as_number(known), dict(items))
@@ -64,7 +64,7 @@ def _sum(terms: "Terms", term: Term) -> Form:
 
 
 def _product(terms: "Terms", term: Term) -> Form:
-    """Return the polynomials of a carry-less product; name what is in it, if it has to be."""
+    """Return the polynomials of a carry-less product; name its factors if that is needed."""
     a, half_a, b, half_b = term.args
     while True:
         first = terms.form(as_lane(a)).slice(64 * as_number(half_a), 64)
@@ -86,7 +86,7 @@ def _moved(terms: "Terms", term: Term) -> Form:
 OR, EQUAL = "or", "equal"
 
 NO_POLYNOMIALS = {OR: "a bitwise OR of two secrets", EQUAL: "a comparison of secrets"}
-"""Kinds of term of which it is known when they are 0, or all ones, and no more."""
+"""Kinds of term of which only one thing is known: when they are 0, or all ones."""
 
 
 def _either(terms: "Terms", term: Term) -> Form:
@@ -94,7 +94,7 @@ def _either(terms: "Terms", term: Term) -> Form:
 
 
 BESIDE = "beside"
-"""The kind of bits that are known, beside others of which nothing is: a byte of a register."""
+"""The kind of known bits beside unknown ones: a byte of a register."""
 
 
 def _beside(terms: "Terms", term: Term) -> Form:

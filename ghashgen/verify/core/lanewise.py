@@ -1,8 +1,7 @@
-"""A function of lanes, applied to each lane of some registers: worked out once for equal terms.
+"""Apply a function to each lane of some registers, once for equal terms.
 
-Equal terms are one object, so what is made of them is one too. Only what is said of something that
-may be another at another place is made each time anew: of bytes of a partial block
-(`Terms.settle`), and what is opaque or the caller's.
+Equal terms are one object, and so are their results. Results that can differ by place are computed
+anew each time: bytes of a partial block (`Terms.settle`), opaque values and the caller's.
 """
 
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from ghashgen.verify.core.terms import Terms
 def lanewise(
     terms: Terms, function: Callable[..., Lane], imm: int, *sources: tuple[Lane, ...]
 ) -> tuple[Lane, ...]:
-    """Return function(terms, a, b, …, imm) of the first lanes of the sources, of the second, …."""
+    """Return function(terms, a, b, …, imm) for the sources' first lanes, then their second, …."""
     key = (function, imm, *sources)
     known = terms.lanewise.get(key)
     if known is None:

@@ -1,7 +1,7 @@
-"""Which lengths, or exponents, a theorem is about: one object that is proved and that is claimed.
+"""The lengths or exponents of a theorem, in one object for the proof and the claim.
 
-A proof shows single numbers by execution and progressions by induction. `Claim.missing` says
-whether these are all of what is claimed; the report's words come from the same claim.
+A proof shows single numbers by execution and progressions by induction. `Claim.missing` checks that
+they cover the claim. The report's words come from the same object.
 """
 
 import math
@@ -13,7 +13,7 @@ from ghashgen.verify.core.values import Affine, equals
 
 @dataclass(frozen=True)
 class Claim:
-    """All multiples of `step` from 0 to `bound`, of which `unknown` is any."""
+    """All multiples of `step` from 0 to `bound`. `unknown` names any one of them."""
 
     step: int
     bound: int
@@ -25,7 +25,7 @@ class Claim:
         return self.bound - self.bound % self.step
 
     def above(self, first: int) -> Affine:
-        """Return the numbers from `first`, a multiple of the step, as one unknown."""
+        """Return the claim's numbers from `first`, a multiple of the step, as one unknown."""
         return Affine(self.step, 0, first // self.step, self.last // self.step, self.unknown)
 
     def split(self, group: int, first: int) -> Iterator[Affine]:
@@ -34,7 +34,7 @@ class Claim:
             yield Affine(group, rest, first, (self.last - rest) // group, self.unknown)
 
     def missing(self, numbers: Collection[int], progressions: Sequence[Affine]) -> int | None:
-        """Return a number of the claim that is in none of these, None if all of them are."""
+        """Return a number of the claim that none of these covers, or None."""
         period = math.lcm(self.step, *(abs(p.scale) for p in progressions))
         for number in range(0, min(period, self.last + 1), self.step):
             while number <= self.last:
@@ -48,5 +48,5 @@ class Claim:
         return None
 
     def text(self, first: int) -> str:
-        """Return the numbers from `first` on in words."""
+        """Return the claim's numbers from `first` on in words."""
         return f"{first}..{self.bound}" + (f", multiples of {self.step}" if self.step > 1 else "")

@@ -1,4 +1,4 @@
-"""Linear maps of a lane (`ghashgen.algebra.ops.forms.Moves`): made, and applied to numbers."""
+"""Linear maps of a lane (`ghashgen.algebra.ops.forms.Moves`), and their application to numbers."""
 
 from collections.abc import Callable
 from functools import cache
@@ -17,7 +17,7 @@ def apply_moves(value: int, moves: Moves) -> int:
 
 @cache
 def moved_mask(mask: int, moves: Moves) -> int:
-    """Return the bits that may be other than zero, if those of `mask` may be."""
+    """Return the bits of the result that may be 1 if those of `mask` may be 1."""
     out = 0
     for shift, keep in moves:
         out |= (mask << shift if shift >= 0 else mask >> -shift) & keep

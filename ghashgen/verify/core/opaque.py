@@ -1,8 +1,8 @@
-"""A function of a byte that nobody looks into: its values are fresh bits, named by what goes in.
+"""An uninterpreted function of a byte: its values are fresh bits, named by the argument.
 
-Whatever is proved over it holds for every function of a byte. Two values of it are equal exactly if
-what goes in is: same polynomials, same bits. A constant is no exception, so the value at a constant
-is a constant that is not known.
+A proof over it holds for every function of a byte. Two of its values are equal exactly if the
+arguments are equal: same polynomials, same bits. The value at a constant is a constant too, but an
+unknown one.
 """
 
 from ghashgen.algebra.ops.forms import VAR_BITS, Form, variable
@@ -10,7 +10,7 @@ from ghashgen.verify.core.term import Kind, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 
 SBOX = "sbox"
-"""The kind by which rows apply the S-box of AES."""
+"""The kind under which rows apply the S-box of AES."""
 
 BYTES = 16
 """Bytes of a lane, and of a variable."""
@@ -19,13 +19,13 @@ _BYTE = (1 << 8 * VAR_BITS) - 1
 _IDENTITY = variable("v", 8).linear["v"]
 
 Argument = tuple[int, tuple[tuple[str, int], ...]]
-"""A byte of polynomials of degree 1: its constant, and of each variable its packed rows."""
+"""A byte of polynomials of degree 1: its constant, and the packed rows of each variable."""
 
 
 class Bytewise:
-    """One such function, applied to each of the 16 bytes of a lane; a pool of terms has its own.
+    """An uninterpreted function, applied to each of the 16 bytes of a lane, for one pool of terms.
 
-    The value number n is byte n mod 16 of the variable `letter`(n div 16).
+    Value number n is byte n mod 16 of the variable `letter`(n div 16).
     """
 
     def __init__(self, name: str, letter: str) -> None:

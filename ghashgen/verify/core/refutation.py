@@ -1,4 +1,4 @@
-"""How a kernel fails: one category, one line, and as much of the reason as can be told."""
+"""How a kernel fails: a category, one line, and as much of the reason as is known."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,24 +15,27 @@ if TYPE_CHECKING:
 
 
 class Category(StrEnum):
-    """Which of the theorems failed, or why none was shown."""
+    """The theorem that failed, or the reason why none was shown."""
 
     FUNCTION = "function"
     MEMORY = "memory"
     CONSTANT_TIME = "constant-time"
     TIMING = "timing"
     """A secret meets an instruction that is not on the list of those with data-independent timing.
-    The result may be right."""
+    The result may be right.
+    """
     ABI = "abi"
     WIPE = "wipe"
     UNSUPPORTED = "unsupported"
-    """Not shown wrong and not proved: no row for an instruction, a control flow not followed."""
+    """Neither proved nor shown wrong: an instruction without a row, or control flow not followed.
+    """
     PROVER = "prover"
-    """The prover's two lines disagree: a fault of its own, which tells nothing of the kernel."""
+    """The prover's two lines disagree: a fault of the prover, which says nothing about the kernel.
+    """
 
     @property
     def advice(self) -> str:
-        """Return what to do with an object that fails so."""
+        """Return what to do with such an object."""
         return _ADVICE.get(self, "do not use it")
 
 
@@ -45,19 +48,19 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class Difference:
-    """A result that is not what it should be, for `ghashgen.verify.hash.difference` to explain."""
+    """A wrong result, for `ghashgen.verify.hash.difference` to explain."""
 
     meaning: Any
-    """What the function means: a `Meaning` of `ghashgen.verify.engine.family`."""
+    """The function's meaning: a `Meaning` of `ghashgen.verify.engine.family`."""
     lane: Lane
     got: Form
     wanted: Form
     code: Mapping[int, Instruction]
-    """The function's instructions by their address."""
+    """The function's instructions by address."""
 
 
 class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
-    """A theorem that does not hold (or, category UNSUPPORTED, that could not be established)."""
+    """A theorem that does not hold or, with category UNSUPPORTED, could not be established."""
 
     def __init__(
         self,
@@ -81,22 +84,22 @@ class Refutation(Exception):  # noqa: N818 - a verdict, raised where it is found
 
     @property
     def length(self) -> int | None:
-        """The length that it was run with."""
+        """The length of the run."""
         return self.numbers.get("length")
 
     @property
     def exponent(self) -> int | None:
-        """The exponent that it was run with."""
+        """The exponent of the run."""
         return self.numbers.get("exponent")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are rebuilt from their arguments; proofs cross process boundaries.
-        # What was compared stays where it is: its terms know each other and are many.
+        # Exceptions are rebuilt from their arguments, since proofs cross process boundaries. The
+        # compared values stay behind: their terms refer to each other and are many.
         state = {**self.__dict__, "difference": None}
         return _rebuilt, (self.category, self.message, state)
 
     def as_data(self) -> dict[str, Any]:
-        """Return it as JSON data."""
+        """Return the refutation as JSON data."""
         return {
             "category": str(self.category),
             "symbol": self.symbol,
@@ -123,5 +126,5 @@ def _rebuilt(category: Category, message: str, state: dict[str, Any]) -> Refutat
 
 
 def unsupported(message: str, at: int | None = None) -> Refutation:
-    """Return the verdict that something is beyond the checker."""
+    """Return the verdict that the checker does not support something."""
     return Refutation(Category.UNSUPPORTED, message, at=at)

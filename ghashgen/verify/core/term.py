@@ -1,8 +1,8 @@
-"""What a term is, what it depends on, and the one way in which terms are gone over.
+"""Terms, their dependences, and the one way to traverse them.
 
 A lane is an int (a known constant) or a `Term`. A term is one of a few kinds (`Kind`), applied to
-parts. Whatever somebody asks of all terms, their polynomials, their variables, the same value under
-other names, is answered by its kind, part by part, in the order of `parts_first`.
+parts. Its kind answers every question about it (polynomials, variables, the same value under other
+names), part by part, in the order of `parts_first`.
 """
 
 from collections.abc import Callable, Container, Iterator
@@ -20,11 +20,12 @@ MASK128 = (1 << 128) - 1
 TABLE, DATA, RAW, OPAQUE, CALLER, SECRET = 1, 2, 4, 8, 16, 32
 """What a term depends on: table entries; state and blocks; a block not yet padded; a value that
 cannot be followed; what the caller left in a register or in memory (taken for public); and whether
-key, state or data is in it, which comes with the first three and is never lost."""
+key, state or data is in it. The first three imply the last, and it is never lost.
+"""
 
 
 class NotPolynomialError(Exception):
-    """A value that the checker cannot follow: why, and at which instruction it arose."""
+    """A value that the checker cannot follow: the reason, and the instruction that made it."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -56,12 +57,12 @@ Lane = int | Term
 
 
 def mask_of(lane: Lane) -> int:
-    """Return the bits of a lane that may be other than zero."""
+    """Return the bits of a lane that may be 1."""
     return lane if isinstance(lane, int) else lane.mask
 
 
 def deps_of(*lanes: object) -> int:
-    """Return what some lanes depend on together; constants depend on nothing."""
+    """Return the combined dependences of some lanes; constants depend on nothing."""
     deps = 0
     for lane in lanes:
         if isinstance(lane, Term):
@@ -71,19 +72,20 @@ def deps_of(*lanes: object) -> int:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of term: what is asked of terms is answered here, and nowhere else."""
+    """One kind of term. Every question about terms is answered here."""
 
     name: str
     form: Callable[["Terms", Term], Form]
-    """The 128 polynomials; those of the parts are known.
+    """The 128 polynomials, given those of the parts.
 
-    Raises NotPolynomialError if there are none."""
+    Raises NotPolynomialError if there are none.
+    """
     rebuild: Callable[..., Lane] | None = None
-    """The same of other parts, from the pool and all arguments; None if it has no other."""
+    """Rebuilds the term, from the pool and all arguments; None if it cannot be rebuilt."""
     variables: Callable[["Terms", Term], frozenset[str]] | None = None
-    """The names of the variables that its arguments name, if they may name any."""
+    """The names of variables in its arguments, if they may name any."""
     exchanged: Callable[["Terms", Term, Callable[[str], Lane]], Lane] | None = None
-    """The same with another lane in the place of each variable that its arguments name."""
+    """The term with each variable that its arguments name replaced by another lane."""
     linear: bool = False
     """Whether it is a sum of linear functions of its parts, so that a part can be sought in it."""
 
@@ -103,10 +105,9 @@ def parts_of(term: Term) -> list[Term]:
 def parts_first(
     term: Term, known: Container[Term], into: Callable[[Term], bool] | None = None
 ) -> Iterator[Term]:
-    """Yield a term and all that it is made of, each after its parts.
+    """Yield a term and everything that it is made of, each after its parts.
 
-    What is known when its turn comes is passed over, with its parts; so are the parts of a term for
-    which `into` is false.
+    Skips known terms with their parts. Does not descend into terms for which `into` is false.
     """
     stack = [term]
     done: set[Term] = set()
@@ -127,8 +128,9 @@ def parts_first(
 
 
 UNEQUAL = ("opaque", "beside", "equal")
-"""Kinds of term of which the same is no equal value: part of it, at least, may be anything. Of a
-comparison only one value is known: by bytes and by words it may have others."""
+"""Kinds of term that can differ even if they look the same: at least part of them may be anything.
+For a comparison only one value is known; it may have others by bytes and by words.
+"""
 
 
 def same_value(a: object, b: object) -> bool:
@@ -139,7 +141,7 @@ def same_value(a: object, b: object) -> bool:
 
 
 def rank(lane: Lane) -> tuple[int, int]:
-    """Return where a lane stands in an order of all that are in one pool."""
+    """Return a lane's place in an order of all lanes of a pool."""
     return (0, lane) if isinstance(lane, int) else (1, lane.serial)
 
 

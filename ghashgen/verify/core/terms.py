@@ -1,15 +1,14 @@
 """Data values: 128-bit lanes as constants or as hash-consed terms over GF(2).
 
-A lane is an int (a known constant) or a `Term`. A term is built from variables by five operations,
-sum, linear map of bits, carry-less product of 64-bit halves, addition of constants to words of 32
-bits, and reading a named table entry, and equal terms are one object, so what was once proved of a
-term holds wherever it occurs again. The exact polynomials of a term
-(`ghashgen.algebra.ops.forms.Form`) are computed when somebody asks. A family of kernels may add
-kinds of its own, functions that nobody looks into (`Terms.apply`).
+A lane is an int (a known constant) or a `Term`. Terms are built from variables by five operations:
+sum, linear map of bits, carry-less product of 64-bit halves, addition of constants to 32-bit words,
+and reading a named table entry. Equal terms are one object, so a fact proved of a term holds
+wherever it occurs again. Exact polynomials (`ghashgen.algebra.ops.forms.Form`) are computed on
+demand. A family of kernels may add uninterpreted functions as kinds of its own (`Terms.apply`).
 
-A value that is no such term (a bitwise AND of two unknowns, a caller's leftover, data from before a
-cut) is opaque: it has a reason, whatever is computed from it is opaque too, and it equals nothing.
-A term depends on what its parts depend on: no operation makes a secret public.
+Any other value (a bitwise AND of two unknowns, a caller's leftover, data from before a cut) is
+opaque. It has a reason, and equals nothing; what is computed from it is opaque too. A term depends
+on what its parts depend on: no operation makes a secret public.
 """
 
 from collections.abc import Callable, Iterable
@@ -47,11 +46,11 @@ class Terms:
     """The pool in which equal terms are one object, and the operations on lanes.
 
     `entry_form(name, number)` gives the polynomials of a table entry, as a family defines it.
-    `lower(term)` may lower a factor's degree by naming a value in it, and says whether it did;
-    `kinds` are a family's.
+    `lower(term)` may lower a factor's degree by naming a value in it, and returns whether it did.
+    `kinds` are the family's own.
 
     Raises:
-        ValueError: two kinds have one name.
+        ValueError: two kinds have the same name.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Terms:
         """Likewise with what enters a family's function, or an addition of words."""
 
     def _make(self, op: str, args: tuple[object, ...], mask: int, deps: int = 0) -> Term:
-        """Return the one term of this definition; it depends on its parts and on `deps`."""
+        """Return the one term of this definition. It depends on its parts and on `deps`."""
         key = (op, *args)
         term = self._pool.get(key)
         if term is None:
@@ -112,18 +111,18 @@ class Terms:
         self.words.clear()
 
     def variable(self, name: str, deps: int = DATA) -> Term:
-        """Return 128 fresh secret bits by name."""
+        """Return 128 fresh secret bits with this name."""
         self._names.add(name)
         return self._make("var", (name,), MASK128, deps | SECRET)
 
     def is_variable(self, name: str) -> bool:
-        """Return whether a name in a form is a variable's, not that of an entry's bits."""
+        """Return whether a name in a form is that of a variable, not of an entry's bits."""
         return name in self._names
 
     def number(self, value: UNKNOWN, facts: Arithmetic = RANGES) -> Term:
-        """Return the bits of a public number with an unknown: equal numbers have the same.
+        """Return the bits of a public number with an unknown; equal numbers have equal bits.
 
-        Nothing else is known of them. They count as data, so that no cut keeps them.
+        Nothing else is known of them. They count as data, so no cut keeps them.
         """
         if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
@@ -135,19 +134,21 @@ class Terms:
         return self._make("entry", (name, number), MASK128, TABLE | SECRET)
 
     def caller(self, name: str, bits: int = 128) -> Term:
-        """Return what the caller left in the place `name` of so many bits."""
+        """Return what the caller left in the place `name` of `bits` bits."""
         return self._make("caller", (name,), (1 << bits) - 1, CALLER)
 
     def lost(self, reason: str, secret: bool, bits: int = 128) -> Term:
-        """Return `bits` bits of which only a reason is known, and whether a secret may be there."""
+        """Return `bits` bits of which only the reason is known, and whether they may be secret."""
         return self._opaque(reason, self.at, (1 << bits) - 1, SECRET if secret else CALLER)
 
     def unsaid(self, reason: str, bits: int) -> Term:
-        """Return `bits` bits of a public number or address, of which nothing is known."""
+        """Return `bits` unknown bits of a public number or address."""
         return self._opaque(reason, self.at, (1 << bits) - 1, 0)
 
     def opaque(self, reason: str, *sources: object, mask: int = MASK128) -> Term:
-        """Return a value computed of the sources, and as secret; secret if none is a term."""
+        """Return an unknown value computed from the sources. It is secret if one of them is, or if
+        none is a term.
+        """
         return self._opaque(reason, self.at, mask, deps_of(*sources) or SECRET)
 
     def _opaque(self, reason: str, at: int, mask: int, deps: int) -> Term:
@@ -157,11 +158,11 @@ class Terms:
         return term
 
     def _spoiled(self, reason: str, mask: int, *lanes: Lane) -> Term | None:
-        """Return what `_spoil` does if one of these is an opaque or a caller's value, else None."""
+        """Return `_spoil`'s result if a lane is opaque or the caller's, else None."""
         return self._spoil(reason, mask, *lanes) if deps_of(*lanes) & (OPAQUE | CALLER) else None
 
     def _spoil(self, reason: str, mask: int, *lanes: Lane) -> Term:
-        """Return the opaque result of an operation that meets an opaque or a caller's value."""
+        """Return the opaque result of an operation on an opaque or a caller's value."""
         deps = deps_of(*lanes)
         for lane in lanes:
             if isinstance(lane, Term) and lane.op == BESIDE:
@@ -174,7 +175,7 @@ class Terms:
         return self._opaque(f"{reason} {more} what the caller left", self.at, mask, deps)
 
     def xor(self, a: Lane, b: Lane, settled: bool = True) -> Lane:
-        """Return a + b; `settled` says whether `settle` is asked (bytes in memory are no sum)."""
+        """Return a + b. `settled` says whether to ask `settle` (bytes in memory are no sum)."""
         if isinstance(a, int):
             if isinstance(b, int):
                 return a ^ b
@@ -198,7 +199,7 @@ class Terms:
         return self._make("xor", (a, b), mask)
 
     def beside(self, rest: Lane, known: Lane) -> Lane:
-        """Return two lanes as one; they share no bit, and `known` can be had again."""
+        """Return two lanes as one. They share no bit, and `known` can be recovered."""
         if not (isinstance(rest, Term) and rest.deps & (OPAQUE | CALLER)):
             return self.xor(rest, known)
         if rest.mask & mask_of(known):
@@ -227,7 +228,7 @@ class Terms:
                 # Bits of an OR are the ORs of these bits; no part of one is an OR itself.
                 first, second = (self.moves(part, moves) for part in parts_of(a))
                 return self.either(first, second)
-            # Overlapping loads are taken apart again: of one part nothing is left.
+            # Overlapping loads are separated again: nothing of one part remains.
             parts = a.args if a.op in ("xor", BESIDE) else ()
             left = [x for x in map(as_lane, parts) if moved_mask(mask_of(x), moves)]
             if len(left) != 1:
@@ -267,7 +268,7 @@ class Terms:
     def apply(self, name: str, *parts: Lane) -> Lane:
         """Return a family's function of whole lanes: a term of the kind `name`.
 
-        It is opaque where the family has no such kind, or where a part is opaque.
+        It is opaque if the family has no such kind or a part is opaque.
         """
         lanes = [self.plain(self.name(self._settled(lane))) for lane in parts]
         spoiled = self._spoiled(name, MASK128, *lanes)
@@ -280,7 +281,7 @@ class Terms:
     def linear(self, form: Form, deps: int) -> Lane:
         """Return the one term of polynomials of degree 1 in variables, entries and sums of words.
 
-        `deps` are those of the values in them.
+        `deps` are the dependences of their values.
         """
         if not form.linear:
             return form.constant
@@ -291,10 +292,10 @@ class Terms:
         return self._make("linear", (form.constant, items, deps), mask, deps)
 
     def plain(self, lane: Lane) -> Lane:
-        """Return a lane whose polynomials are of degree 1 as the one term of these polynomials.
+        """Return a lane with polynomials of degree 1 as the one term of these polynomials.
 
-        One that is not, or has a family's function in it, or what cannot be followed, is returned
-        as it is.
+        Any other lane is returned unchanged, and so is one with a family's function or an opaque
+        value.
         """
         if not isinstance(lane, Term):
             return lane
@@ -308,16 +309,16 @@ class Terms:
         return found
 
     def _is_simple(self, lane: Term) -> bool:
-        """Return whether a term is made of variables and entries by linear operations alone."""
+        """Return whether a term is made of variables and entries by linear operations only."""
         simple = self._simple
         for term in parts_first(lane, simple):
             simple[term] = term.op in SIMPLE and all(simple[part] for part in parts_of(term))
         return simple[lane]
 
     def add_words(self, a: Lane, b: Lane, sign: int = 1) -> Lane:
-        """Return a + sign·b, word by word of 32 bits, modulo 2^32.
+        """Return a + sign·b in 32-bit words, modulo 2^32.
 
-        Exact where one of any two words is a constant, b's if it is subtracted; else opaque.
+        Exact if one of each two words is a constant (b's for a subtraction); otherwise opaque.
         """
         key = (a, b, sign)
         known = self._sums.get(key)
@@ -340,7 +341,7 @@ class Terms:
         return self.linear(form, deps_of(a, b))
 
     def either(self, a: Lane, b: Lane) -> Lane:
-        """Return a OR b where it is linear: one is constant, or they agree where they overlap."""
+        """Return a OR b if it is linear: one is constant, or they agree where they overlap."""
         if same_value(a, b):
             return a
         if isinstance(a, int):
@@ -352,7 +353,7 @@ class Terms:
         if not overlap or self._agree(a, b, overlap):
             return self.xor(a, self.keep(b, MASK128 ^ overlap))
         mask = a.mask | b.mask
-        # No polynomial of degree 2, and no part of one; but it is 0 only if both are.
+        # It has no polynomial of degree 2. But it is 0 only if both are.
         return self._spoiled("an OR", mask, a, b) or self._make(OR, (a, b), mask, OPAQUE)
 
     def _agree(self, a: Term, b: Term, bits: int) -> bool:
@@ -363,7 +364,7 @@ class Terms:
         return (first ^ second).mask(bits) == Form(128)
 
     def both(self, a: Lane, b: Lane) -> Lane:
-        """Return a AND b where it is linear: one is constant, or both are the same."""
+        """Return a AND b if it is linear: one is constant, or both are the same."""
         if same_value(a, b):
             return a
         if isinstance(b, int):
@@ -392,7 +393,7 @@ class Terms:
         return lane.form
 
     def try_form(self, lane: Lane) -> Form | None:
-        """Return the 128 polynomials of a lane, None if it is none of these."""
+        """Return the 128 polynomials of a lane, or None if it has none."""
         try:
             return self.form(lane)
         except NotPolynomialError:

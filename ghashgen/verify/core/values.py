@@ -5,9 +5,9 @@
     Pointer   an address: a region's start plus an offset (int or Affine)
     Term      a secret, or what the caller left (`ghashgen.verify.core.terms`), in bits 0..63
 
-An operation on b bits works modulo 2^b. On an Affine it is exact for the whole range of u, or it is
-refused with `UndecidedError`: `reduced` is the only way back from an integer to a register, and
-`below`, `equals` and `bit` are the only questions asked of one.
+An operation on b bits works modulo 2^b. On an Affine it is exact for the whole range of u, or
+raises `UndecidedError`. `reduced` is the only way from an integer back to a register, and `below`,
+`equals` and `bit` are the only questions asked of one.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ M64 = (1 << 64) - 1
 
 
 class UndecidedError(Exception):
-    """A comparison or an operation has no single answer for all values of the unknown."""
+    """A comparison or an operation has different answers for some values of the unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What is known of an unknown u together with another one, v: scale·u + of_other·v = total."""
+    """A relation between an unknown u and another one, v: scale·u + of_other·v = total."""
 
     scale: int
     other: str
@@ -38,7 +38,7 @@ class Sum:
 class Affine:
     """scale·u + offset for an unknown u with low <= u <= high; scale is not 0.
 
-    Two of them have the same unknown if its name is the same, never because its range is.
+    Two of them have the same unknown if the names are equal; the ranges do not count.
     """
 
     scale: int
@@ -47,8 +47,9 @@ class Affine:
     high: int
     unknown: str
     sum: Sum | None = None
-    """What is known of u and another unknown: of two numbers that together are at most so many,
-    where the range of each alone says less. No cut keeps a number of which that is known."""
+    """A relation between u and another unknown: two numbers with a bounded sum, a fact that their
+    ranges alone do not give. No cut keeps such a number.
+    """
 
     @property
     def least(self) -> int:
@@ -71,7 +72,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """c + sum of k·u: `k` has the coefficients, none of them 0, in the order of the names."""
+    """c + Σ k·u. `k` holds the coefficients, none of them 0, in the order of the names."""
 
     c: int
     k: tuple[tuple[str, int], ...]
@@ -82,7 +83,7 @@ class Linear:
 
 
 UNKNOWN = Affine | Linear
-"""A number that is not known."""
+"""A number that is not constant."""
 
 Number = int | Affine
 
@@ -99,7 +100,7 @@ Value = int | Affine | Linear | Pointer | Term
 
 
 def fits(value: object, bits: int) -> bool:
-    """Return whether a value certainly has no bit beyond the lowest `bits`."""
+    """Return whether a value certainly fits in `bits` bits."""
     if isinstance(value, int):
         return value >> bits == 0
     if isinstance(value, Term):
@@ -110,7 +111,7 @@ def fits(value: object, bits: int) -> bool:
 
 
 def signed(value: int, bits: int = 64) -> int:
-    """Return the number whose two's complement in `bits` bits is value."""
+    """Return the signed number whose two's complement in `bits` bits is `value`."""
     return value - (1 << bits) if value >> bits - 1 else value
 
 
@@ -135,10 +136,10 @@ def combined(a: Number, b: Number, sign: int) -> Number:
 
 
 def _summed(a: Affine, b: Affine, sign: int) -> Affine:
-    """Return a + sign·b of two unknowns, where what is known of both together says it.
+    """Return a + sign·b of two unknowns, if a relation between them gives it.
 
     Raises:
-        UndecidedError: nothing says it.
+        UndecidedError: no relation gives it.
     """
     for (x, first), (y, second) in permutations(((a, 1), (b, sign))):
         known = x.sum
@@ -203,7 +204,7 @@ def reduced(a: Number, bits: int) -> Number:
     """Return a modulo 2^bits, for an integer of any sign.
 
     Raises:
-        UndecidedError: how often it wraps depends on the unknown, and so it is not affine.
+        UndecidedError: the number of wraps depends on the unknown, so the result is not affine.
     """
     if isinstance(a, int):
         return a & (1 << bits) - 1
@@ -227,7 +228,7 @@ def _offset(a: Pointer) -> Number:
 
 
 def add(a: Value, b: Value, bits: int = 64) -> Value | None:
-    """Return a + b modulo 2^bits, or None if no row says what it is."""
+    """Return a + b modulo 2^bits, or None if no row defines it."""
     if isinstance(a, int | Affine) and isinstance(b, int | Affine):
         return reduced(combined(a, b, 1), bits)
     if isinstance(b, Pointer):
@@ -238,7 +239,7 @@ def add(a: Value, b: Value, bits: int = 64) -> Value | None:
 
 
 def subtract(a: Value, b: Value, bits: int = 64) -> Value | None:
-    """Return a - b modulo 2^bits, or None if no row says what it is."""
+    """Return a - b modulo 2^bits, or None if no row defines it."""
     if isinstance(a, int | Affine) and isinstance(b, int | Affine):
         return reduced(combined(a, b, -1), bits)
     if isinstance(a, Pointer) and bits == 64:
@@ -274,7 +275,7 @@ def mask_number(a: Affine, mask: int, bits: int = 64) -> Number:
 
 
 class Arithmetic(Protocol):
-    """What rows ask of numbers that are not known: `Facts` answers (`core.linear`), or `Ranges`."""
+    """What rows ask of unknown numbers. `Facts` (`core.linear`) and `Ranges` answer."""
 
     def add(self, a: Value, b: Value, bits: int = 64) -> Value | None: ...  # noqa: D102
     def subtract(self, a: Value, b: Value, bits: int = 64) -> Value | None: ...  # noqa: D102
@@ -295,7 +296,7 @@ class Arithmetic(Protocol):
 
 
 class Ranges:
-    """The arithmetic of numbers with one unknown, each of which carries the unknown's range."""
+    """The arithmetic of numbers with one unknown, which carry its range."""
 
     add = staticmethod(add)
     subtract = staticmethod(subtract)
@@ -313,7 +314,7 @@ class Ranges:
 
     @staticmethod
     def width(a: Affine) -> int:
-        """Return how many bits a number of 64 bits may have."""
+        """Return the maximum bits of a 64-bit number."""
         return a.greatest.bit_length()
 
     @staticmethod
@@ -327,7 +328,7 @@ class Ranges:
 
     @staticmethod
     def low_bits(a: Affine, count: int) -> int | None:
-        """Return the lowest bits of a, None if they depend on the unknown."""
+        """Return the lowest bits of a, or None if they depend on the unknown."""
         return None if a.scale % (1 << count) else a.offset & (1 << count) - 1
 
 

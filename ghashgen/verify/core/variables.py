@@ -1,4 +1,7 @@
-"""Which variables a term is made of, and the same term of others: its definition, not its value."""
+"""Which variables a term contains, and terms with other variables.
+
+By definition, not by value: a variable counts even if it cancels.
+"""
 
 from collections.abc import Callable
 
@@ -7,14 +10,14 @@ from ghashgen.verify.core.terms import Terms
 
 
 class Variables:
-    """Which variables occur in a term, table entries aside."""
+    """Which variables a term contains, table entries aside."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._known: dict[Term, frozenset[str]] = {}
 
     def of(self, term: Term) -> frozenset[str]:
-        """Return the names of the variables that the term is made of, whatever its form says."""
+        """Return the names of the term's variables, even if its form does not depend on them."""
         known = self._known
         for part in parts_first(term, known):
             named = self._terms.kinds[part.op].variables
@@ -23,10 +26,10 @@ class Variables:
         return known[term]
 
     def numbers(self, term: Term, letter: str) -> frozenset[int] | None:
-        """Return n of the variables `letter`n that a term is a function of.
+        """Return each n for which a term depends on the variable `letter`n.
 
-        None if something else enters it beside the table: another variable, bytes of a block that
-        is not padded yet, anything unknown.
+        None if it depends on anything else beside the table: another variable, bytes of a block not
+        padded yet, an unknown.
         """
         if not term.deps & DATA or term.deps & ~(DATA | TABLE | SECRET):
             return None
@@ -40,7 +43,7 @@ def replaced(terms: Terms, term: Term, variable: Callable[[str], Lane]) -> Lane:
     """Return a term with `variable(name)` in the place of every variable.
 
     Raises:
-        ValueError: a part of it is no function of variables and table entries.
+        ValueError: a part is not a function of variables and table entries.
     """
     done: dict[Term, Lane] = {}
     for part in parts_first(term, done):
@@ -54,7 +57,7 @@ def replaced(terms: Terms, term: Term, variable: Callable[[str], Lane]) -> Lane:
 
 
 def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
-    """Return the operation that made a term, of other arguments.
+    """Return the operation that made a term, applied to other arguments.
 
     Raises:
         ValueError: there is none.

@@ -1,8 +1,8 @@
-"""Words of 32 bits with constants added modulo 2^32: base + c is 32 fresh bits, named by (base, c).
+"""32-bit words with constants added modulo 2^32: base + c is 32 fresh bits, named by (base, c).
 
-A base is 32 polynomials of degree 1. Sums are followed as long as constants are added:
-(base + c) + d is base + (c + d), and base + 0 is the base; so equal sums have equal names. Nothing
-else is known of the bits of a sum: two bases that differ make sums that differ.
+A base is 32 polynomials of degree 1. Sums can be followed while constants are added: (base + c) + d
+is base + (c + d), and base + 0 is the base, so equal sums have equal names. Nothing else is known
+of a sum's bits: sums of different bases differ.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ PLACES = VAR_BITS // WORD_BITS
 M32 = (1 << WORD_BITS) - 1
 
 LETTER = "+"
-"""Sum number n is word n mod 4 of the variable LETTER(n div 4). No other variable begins so."""
+"""Sum number n is word n mod 4 of the variable LETTER(n div 4). No other variable starts so."""
 
 _WORD = (1 << WORD_BITS * VAR_BITS) - 1
 _COLUMNS = [
@@ -25,16 +25,16 @@ _COLUMNS = [
 _IDENTITY = variable("v", WORD_BITS).linear["v"]
 
 Base = tuple[int, tuple[tuple[str, int], ...]]
-"""A word of polynomials of degree 1: its constant, and of each variable its packed rows."""
+"""A word of polynomials of degree 1: its constant, and the packed rows of each variable."""
 
 
 def base_of(form: Form) -> Base:
-    """Return a word of degree 1 as a name for it."""
+    """Return a name for a word of degree 1."""
     return form.constant, tuple(sorted(form.linear.items()))
 
 
 class Words:
-    """The sums that have been met; a pool of terms has its own."""
+    """The sums found so far, for one pool of terms."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[Base, int], int] = {}
@@ -42,14 +42,14 @@ class Words:
         """The base and the constant of each sum, by its number."""
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all sums."""
         self._numbers.clear()
         self.sums.clear()
 
     def lanes(self, a: Form, b: Form, sign: int) -> Form | None:
-        """Return a + sign·b, word by word; None if two meet of which neither is a constant.
+        """Return a + sign·b, word by word; None if neither of two words is a constant.
 
-        Both are lanes of degree 1; a word that is subtracted has to be constant.
+        Both are lanes of degree 1. A subtracted word has to be constant.
         """
         out = Form(VAR_BITS)
         for place in range(PLACES):
@@ -92,7 +92,7 @@ class Words:
     def used(self, linear: Linear) -> Iterator[tuple[int, Base, int, int]]:
         """Yield the sums in linear parts: number, base, constant, and the packed rows of its bits.
 
-        The rows are those of a variable of which the sum is the lowest word.
+        The rows are those of a variable whose lowest word is the sum.
         """
         for name, packed in linear.items():
             if not name.startswith(LETTER):
@@ -104,14 +104,14 @@ class Words:
                     yield number, *self.sums[number], rows
 
     def variables(self, linear: Linear) -> frozenset[str]:
-        """Return the variables in linear parts, those in the bases of sums included."""
+        """Return the variables in linear parts, including those in the bases of sums."""
         names = {name for name in linear if not name.startswith(LETTER)}
         for _, base, _, _ in self.used(linear):
             names |= self.variables(dict(base[1]))
         return frozenset(names)
 
     def exchanged(self, form: Form, variable_of: Callable[[str], Form]) -> Form:
-        """Return a form of degree 1 with 128 others in the place of each variable."""
+        """Return a form of degree 1 with 128 polynomials in the place of each variable."""
         out = Form(form.width, form.constant)
         for name, packed in form.linear.items():
             if not name.startswith(LETTER):
@@ -124,7 +124,7 @@ class Words:
 
 
 def _composed(width: int, packed: int, inner: Form) -> Form:
-    """Return the linear map of packed rows, of 128 polynomials instead of a variable's bits."""
+    """Return the linear map of packed rows, applied to 128 polynomials instead of a variable."""
     keeps: dict[int, int] = {}
     for place in set_bits(packed):
         k, u = divmod(place, VAR_BITS)

@@ -1,1 +1,1 @@
-"""What drives a proof, whatever the family of kernels: runs, cuts, inductions, the second line."""
+"""Drives a proof for any family of kernels: runs, cuts, inductions, the second line."""

@@ -1,15 +1,13 @@
-"""A second line behind the inductions: some of what they have shown is run after all.
+"""A second line behind the inductions: run a sample of what they have shown.
 
-Lengths, or what else an induction is over, run from the entry to the return, through the same rows,
-and are compared with the specification as an executed one is. No loop is cut, and nothing counts as
-proved from an earlier run: what the first line takes for granted (`ghashgen.verify.engine.cut`, the
-descent, which numbers are among those claimed) is not used here. The
-prover is a new one; its runs share terms, and what straight stretches of vector instructions make
-of equal terms (`ghashgen.verify.engine.stretches`).
+Lengths (or exponents, or pieces) run from entry to return through the same rows, and are compared
+with the specification. No loop is cut, and no earlier run counts as proof. So this uses none of the
+first line's assumptions (`ghashgen.verify.engine.cut`, the descent, which numbers are claimed). The
+prover is a new one. Its runs share terms, and the results of straight stretches of vector
+instructions on equal terms (`ghashgen.verify.engine.stretches`).
 
-A number at which the two lines disagree is a fault of the prover, one of whose two lines is wrong;
-of the kernel it says only that nothing has been proved. One that cannot be followed is refused like
-any other.
+If the two lines disagree, one of them is wrong: a fault of the prover, which says about the kernel
+only that nothing has been proved. A number that cannot be followed is refused like any other.
 """
 
 import math
@@ -27,21 +25,23 @@ from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.engine.stretches import Stretches
 
 TURNS = 2
-"""Turns of the main loop beyond the executed lengths whose residues are run."""
+"""The second line runs residues of this many turns of the main loop after the executed lengths."""
 
 NEAR, PARTS = 1536, 768
-"""Where these turns have no more than NEAR lengths (48 blocks a turn), all of them are run; else
-one residue at random from each of PARTS equal parts of them, in either turn."""
+"""If these turns have no more than NEAR lengths (48 blocks a turn), all of them are run. Otherwise
+one random residue from each of PARTS equal parts is run, in either turn.
+"""
 
 FAR, FAR_TURNS = 4, 16
-"""Beyond those, to so many turns of the loop, one length at random from each of FAR equal parts."""
+"""Beyond those, up to FAR_TURNS turns of the loop: one random length from each of FAR equal parts.
+"""
 
 
 @dataclass(frozen=True)
 class Behind:
     """What the second line has run, in lengths or exponents (`unit`), and what it cost.
 
-    Of the instructions followed, `repeated` were in stretches whose result was known.
+    `repeated` counts the followed instructions that were in stretches with a known result.
     """
 
     unit: str
@@ -62,11 +62,11 @@ class Behind:
 def sample(claim: Claim, first: int, group: int, name: str, parts: int | None = None) -> list[int]:
     """Return the lengths in bytes to run, from `first` on, in order.
 
-    `group` is what the main loop takes in one turn, in bytes. With `parts` it is one residue from
-    each of so many equal parts of these turns, or every residue in either of them, if there are no
-    more. The sample's seed is `name`: the same for every run, and another one for each kernel.
+    The main loop takes `group` bytes in one turn. With `parts`, one residue from each of that many
+    equal parts of these turns; every residue if there are no more. `name` is the sample's seed: the
+    same for every run, and different for each kernel.
     """
-    # A str as a seed is hashed by SHA-512, alike everywhere.
+    # Python hashes a str seed by SHA-512, the same on every platform.
     drawn = random.Random(name)
     step = claim.step
     group = math.lcm(group, step)
@@ -82,8 +82,8 @@ def sample(claim: Claim, first: int, group: int, name: str, parts: int | None = 
 
 
 def spread(drawn: random.Random, numbers: range, parts: int) -> list[int]:
-    """Return one of the numbers, drawn, from each of so many equal parts."""
-    # No len(): that of all exponents is more than it can say.
+    """Return one random number from each of `parts` equal parts."""
+    # No len(): the number of all exponents exceeds its range.
     first, step = numbers.start, numbers.step
     count = -(-(numbers.stop - first) // step)
     edges = (k * count // parts for k in range(parts + 1))
@@ -94,7 +94,7 @@ def run_lengths(prover: Prover[E], course: Course, first: int, parts: int | None
     """Run a sample of the lengths from `first` on that a prover has shown by induction.
 
     Raises:
-        Refutation: a length is not as it was shown to be (category PROVER), or cannot be followed.
+        Refutation: a length contradicts the induction (category PROVER), or cannot be followed.
     """
     numbers = sample(course.claim, first, course.group, prover.function.symbol, parts)
     return run_again(prover, course, numbers)
@@ -104,7 +104,7 @@ def run_again(prover: Prover[E], course: Course, numbers: Sequence[int]) -> Behi
     """Run some of the numbers that a prover has shown by induction, each from entry to return.
 
     Raises:
-        Refutation: one is not as it was shown to be (category PROVER), or cannot be followed.
+        Refutation: one contradicts the induction (category PROVER), or cannot be followed.
     """
     return run_numbers(
         prover,
@@ -120,7 +120,7 @@ def run_numbers(
     """Run some values of all numbers, each from entry to return; `most` is the greatest of them.
 
     Raises:
-        Refutation: one is not as it was shown to be (category PROVER), or cannot be followed.
+        Refutation: one contradicts the induction (category PROVER), or cannot be followed.
     """
     began = time.perf_counter()
     again: Prover[E] = Prover(prover.image, prover.statement, prover.function, cutting=False)

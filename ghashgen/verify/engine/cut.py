@@ -1,15 +1,15 @@
-"""Cutting the data path: at a loop, forget all that depends on how the run arrived.
+"""Cut the data path at a loop: forget everything that depends on how the run arrived.
 
-What is kept at a cut is a whitelist by kind of value and by place (`verify.engine.keeping`), and
-what the meaning of the function names (`verify.engine.family.Kept`): for a hash, its accumulators
-and functions of input that is still to be absorbed. Each means the same however the run arrived.
-Everything else is forgotten, the last partial block's bytes too, and of a flag only a known bit is
-kept. What is forgotten stays as secret as it was. From there on nothing depends on how the run
-arrived, so what was proved from an equal machine state holds again.
+A cut keeps a whitelist by kind of value and by place (`verify.engine.keeping`), and the values that
+the function's meaning names (`verify.engine.family.Kept`). For a hash these are its accumulators
+and functions of input still to be absorbed. Each means the same however the run arrived. Everything
+else is forgotten, including the last partial block's bytes; of a flag only a known bit is kept.
+Forgotten values stay as secret as they were. From there on nothing depends on how the run arrived,
+so a proof from an equal machine state holds again.
 
-A pointer into a buffer that is dealt with piece by piece counts from where the rest of the buffer
-begins, so it moves at a cut, in registers and on the stack (`move_pointers`). It can stand nowhere
-else: a pointer in any other place is forgotten.
+A buffer is consumed piece by piece, and a pointer into it counts from the start of the rest. So it
+moves at a cut, in registers and on the stack (`move_pointers`). A pointer in any other place is
+forgotten.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -46,12 +46,12 @@ def live_lanes(entry: E, live: frozenset[int]) -> list[Term]:
 
 
 def stored(entry: E) -> list[Term]:
-    """Return the values that depend on data on the stack and wherever else has been written."""
+    """Return the values that depend on data on the stack and in other written memory."""
     return [v for v in _values(entry) if isinstance(v, Term) and v.deps & DATA]
 
 
 def _values(entry: Entry) -> Iterable[Value]:
-    """Return the values of which bytes have been written anywhere, each object once."""
+    """Return the values whose bytes have been written anywhere, each object once."""
     contents = entry.machine.memory.written.values()
     return {id(v): v for content in contents for v, _ in content.values()}.values()
 
@@ -69,7 +69,7 @@ def cut(entry: E, meaning: Meaning[E], flow: Flow, address: int) -> Key | None:
         return None
     for number, values in kept.steady.items():
         if number in entry.held:
-            # Once: what equals the total by now need not equal what stands for it since then.
+            # Once only: a value that equals the total now need not equal its replacement later.
             continue
         turned = flow.turned.get(address, frozenset())
         ended = bool(turned) and kept.done.get(number) == entry.numbers[number]
@@ -94,7 +94,7 @@ def least(number: Number) -> int:
 
 
 def of_length(meaning: Meaning[E], number: str) -> set[str]:
-    """Return the buffers of which this number is the length."""
+    """Return the buffers of this length."""
     return {
         name
         for name, parameter in meaning.parameters.items()
@@ -110,10 +110,10 @@ def _hold(
     turned: frozenset[int],
     ended: bool,
 ) -> None:
-    """Let what stands for a total, or for the beginning of a buffer, take its place.
+    """Replace a total, or the beginning of a buffer, by an unknown.
 
-    It stands for any value that the other may have, so this only generalises, wherever it is done:
-    where a loop may have moved on in the buffer, or all of it is dealt with beside one.
+    The unknown can have any value that the other may have, so this only generalises. It is done
+    where a loop may have advanced in the buffer, or where the buffer beside it is used up.
     """
     m, buffers = entry.machine, of_length(meaning, number)
     pointers = (value for k, value in enumerate(m.gpr) if k in turned)
@@ -125,7 +125,7 @@ def _hold(
 
 
 def put_in_place(m: Machine, values: Mapping[Value, Value], registers: Container[int]) -> None:
-    """Let what stands for numbers and pointers take their place in these registers and the frame.
+    """Replace numbers and pointers in these registers and the frame.
 
     The arguments on the stack stay.
     """
@@ -140,7 +140,7 @@ def put_in_place(m: Machine, values: Mapping[Value, Value], registers: Container
 
 
 def _advance(entry: E, meaning: Meaning[E], number: str, amount: int) -> None:
-    """Let every buffer of this length begin after what has been dealt with."""
+    """Let every buffer of this length begin after its consumed part."""
     m = entry.machine
     if amount > least(entry.numbers[number]):
         raise unsupported(f"a cut beyond the end of {number}")
@@ -158,7 +158,9 @@ def _advance(entry: E, meaning: Meaning[E], number: str, amount: int) -> None:
 
 
 def move_pointers(m: Machine, names: Container[str], amount: int) -> None:
-    """Let pointers into some buffers, in registers and on the stack, begin so much further on."""
+    """Let pointers into some buffers, in registers and on the stack, count from `amount` further
+    on.
+    """
 
     def moved(value: Value) -> Value:
         if isinstance(value, Pointer) and value.region in names:
@@ -176,7 +178,7 @@ def move_pointers(m: Machine, names: Container[str], amount: int) -> None:
 
 
 def forget(entry: E, meaning: Meaning[E], flow: Flow, address: int, names: Kept) -> None:
-    """Keep what `keeping` permits, under the names that the meaning has given."""
+    """Keep what `keeping` permits, under the meaning's names."""
     meaning.terms.at = 0
     _forget_registers(entry, meaning, flow, address, names)
     _forget_memory(entry, meaning, names)
@@ -191,7 +193,7 @@ def _forget_registers(entry: E, meaning: Meaning[E], flow: Flow, address: int, n
         value = m.gpr[number]
         alive = number in live or number == RSP
         if not alive or kept(value, Place.REGISTER, {}) is None:
-            # As of lanes below: another way here may have brought data.
+            # As with lanes below: another path here may have brought data.
             data = secret(value) or number in loaded
             m.gpr[number] = stale_number if data else left_number
     for index, lanes in enumerate(m.vec):
@@ -200,7 +202,7 @@ def _forget_registers(entry: E, meaning: Meaning[E], flow: Flow, address: int, n
         for k, lane in enumerate(lanes):
             after = kept(lane, Place.VECTOR, names.vectors) if number in live else None
             if after is None:
-                # One that the code writes anywhere may hold data on another way here.
+                # A place that the code writes anywhere may hold data on another path here.
                 written = number in (flow.upper_written if k else flow.written)
                 after = stale if written or secret(lane) else left
             assert isinstance(after, int | Term)
@@ -227,7 +229,7 @@ def _forget_memory(entry: E, meaning: Meaning[E], names: Kept) -> None:
         if found is None:
             unplaced = place is Place.BUFFER and isinstance(value, Affine | Pointer)
             return stale if secret(value) else misplaced if unplaced else left
-        # The beginning of a buffer, passed on the stack: what is left of it is in a register.
+        # The beginning of a buffer, passed on the stack: a register holds the rest's.
         gone = isinstance(found, Pointer) and place is Place.ARGUMENT and found.region in moving
         return left if gone else found
 
@@ -257,7 +259,7 @@ def _forget_memory(entry: E, meaning: Meaning[E], names: Kept) -> None:
 
 
 def cut_key(entry: E, meaning: Meaning[E], address: int) -> Key:
-    """Return all that the rest of a run depends on."""
+    """Return everything that the rest of a run depends on."""
     m = entry.machine
     written = tuple(
         (name, tuple((offset, *content[offset]) for offset in sorted(content)))
@@ -281,7 +283,7 @@ def cut_key(entry: E, meaning: Meaning[E], address: int) -> Key:
 
 
 _WITH_LENGTHS = (tuple, Affine, Pointer)
-"""The parts of a key that may hold a length."""
+"""The parts of a key that may contain a length."""
 
 
 def with_numbers(key: object, unknown: str, number: Callable[[Affine], Number]) -> object:
@@ -293,7 +295,7 @@ def with_numbers(key: object, unknown: str, number: Callable[[Affine], Number]) 
         assert isinstance(offset, int | Affine)
         return Pointer(key.region, offset)
     if isinstance(key, tuple):
-        # Most parts are lanes and numbers, of which there is nothing to ask.
+        # Most parts are lanes and numbers, which contain none.
         return tuple(
             [
                 with_numbers(part, unknown, number) if isinstance(part, _WITH_LENGTHS) else part
@@ -304,7 +306,7 @@ def with_numbers(key: object, unknown: str, number: Callable[[Affine], Number]) 
 
 
 def unknowns(key: object) -> frozenset[str]:
-    """Return the names of the unknowns that the numbers of a key have."""
+    """Return the names of the unknowns in a key's numbers."""
     match key:
         case Affine():
             return frozenset({key.unknown})

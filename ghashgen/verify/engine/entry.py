@@ -1,4 +1,4 @@
-"""The state in which a function is entered: buffers, arguments, what the caller left."""
+"""The state at a function's entry: buffers, arguments, what the caller left."""
 
 import weakref
 from collections.abc import Callable
@@ -17,10 +17,10 @@ from ghashgen.verify.x86_64.regions import Access, Region
 
 
 class Content(Generic[E]):
-    """What the 16 bytes at 16·index of a buffer are, in the run of this entry.
+    """The 16 bytes at 16·index of a buffer, in the run of this entry.
 
-    The entry holds it, and it does not hold the entry: so what a run has made is gone with it, and
-    no garbage collection has to find that out.
+    The entry refers to it, and not the other way. So a run's values are freed with the run, without
+    a garbage collection.
     """
 
     def __init__(self, cell: Cell[E], entry: E) -> None:
@@ -28,7 +28,7 @@ class Content(Generic[E]):
         self._entry = weakref.ref(entry)
 
     def __call__(self, index: int) -> Lane | None:
-        """Return them, None if there are none."""
+        """Return the bytes, or None if there are none."""
         entry = self._entry()
         if entry is None:
             raise unsupported("what a buffer holds, of a run that is over")
@@ -54,10 +54,10 @@ def enter(
     numbers: Numbers,
     stack_align: tuple[int, int] = (16, 8),
 ) -> E:
-    """Return the machine at the entry of a function, for one value of every number.
+    """Return the machine at a function's entry, for one value of every number.
 
-    `stack_align` is what is known of the entry's stack pointer: its residue modulo a power of two.
-    Both ABIs promise 8 modulo 16.
+    `stack_align` is what is known of the entry's stack pointer: (power of two, residue). Both ABIs
+    promise 8 modulo 16.
     """
     terms, abi = meaning.terms, ABIS[statement.abi]
 
@@ -98,7 +98,7 @@ def enter(
     for index, value in enumerate(arguments[in_registers:]):
         at = above + SLOT * index
         stack.update({at + k: (value, k) for k in range(SLOT)})
-    # In one order, so that equal states have equal keys; the others are the meaning's own.
+    # In one order, so that equal states have equal keys. The meaning's own follow.
     counts = {name: numbers[name] for name in function.parameters if name in numbers}
     counts |= {name: numbers[name] for name in sorted(numbers) if name not in counts}
     entry = meaning.entry(machine, abi, counts)
@@ -111,8 +111,8 @@ def enter(
 def _found(terms: Terms, index: int) -> Lane:
     """Return what 16 bytes of the stack held at the entry.
 
-    The caller's, from the return address on. Below it is anything, and may be something else each
-    time: where the stack pointer was higher in between, a signal handler may have written there.
+    From the return address on, they are the caller's. Below it they are anything, and may change
+    from read to read: while the stack pointer was higher, a signal handler may have written there.
     """
     return terms.caller(f"{STACK}[{16 * index}]") if index >= 0 else terms.lost(RELEASED, False)
 
@@ -130,9 +130,9 @@ def _in_units(number: Number, unit: int) -> Number:
 
 
 def floor_of(machine: Machine) -> Callable[[], int]:
-    """Return what tells the lowest offset of the stack that may be used now.
+    """Return a function that gives the lowest offset of the stack that may be used now.
 
-    It knows the registers alone, and not the machine, whose memory it is for (`Content`).
+    It refers only to the registers, not to the machine that owns the memory (`Content`).
     """
     registers, red_zone = machine.gpr, machine.red_zone
 

@@ -1,11 +1,11 @@
 """All lengths beyond the executed ones, by induction on the turns of the main loop.
 
-The length is a·u + c with u unknown in [low, high]; what other numbers the function has are what a
-`Course` says, and the same throughout. The machine runs with that unknown: from the entry to a
-loop's cut, giving a state S(u), and once around, giving a state S'(u). Shown:
+The length is a·u + c with u unknown in [low, high]. A `Course` gives the function's other numbers,
+which do not change. The machine runs with that unknown: from the entry to a loop's cut, giving a
+state S(u), and once around, giving a state S'(u). Shown:
 
-1. from the entry, every length in the range reaches S (all branches on the way are decided by the
-   range alone, else the attempt is refused);
+1. from the entry, every length in the range reaches S (the range alone decides all branches on the
+   way, or the attempt is refused);
 2. S'(u) is S(u - d), d > 0 being what one turn consumes: the same registers, stack and fresh
    variables, with every length shorter by one turn. So S(u) goes to S(u - d) for every u >= low;
 3. every S(r) with low - d <= r < low is a state from which executed lengths have been proved;
@@ -13,14 +13,13 @@ loop's cut, giving a state S(u), and once around, giving a state S'(u). Shown:
    unknown and all branches decided by its range, to states from which it has been proved;
 5. the lengths of 1 to 4 together are all that is claimed (`ghashgen.verify.core.lengths`).
 
-By descent every u >= low arrives at a proved state, and what was done on the way is what the
-specification says, because the meaning of the function has checked that at each cut
-(`Meaning.carried`). What the loop carries beside that, a function of the input ahead, is part of S
-like any register: 1 shows that it holds on entry, and 2 that a turn from any state in which it
-holds leads to one.
+By descent every u >= low reaches a proved state. The work on the way matches the specification,
+because the function's meaning has checked it at each cut (`Meaning.carried`). The loop may also
+carry a function of the input ahead. It is part of S like any register: 1 shows that it holds on
+entry, and 2 that a turn from any state in which it holds leads to one.
 
 A state on the way, with its unknown in that range, then counts as proved too. So a second induction
-may lead to it: over the length of a loop before, with this length as unknown as it was.
+may lead to it: over the length of an earlier loop, with this length still unknown.
 """
 
 import math
@@ -36,21 +35,21 @@ from ghashgen.verify.engine.prover import NO_NUMBERS, STACK_RESIDUES, Prover, as
 from ghashgen.verify.engine.resume import within
 
 GREATEST_LENGTH = (1 << 62) - 1
-"""The greatest length in bytes of which anything is claimed."""
+"""The greatest length in bytes of any claim."""
 
 FEW = 1 << 12
-"""So many numbers of a progression are looked up one by one, if they were proved so."""
+"""Progressions with at most so many numbers are looked up number by number."""
 
 TURNS = 3
-"""How many turns of the loop may differ from the following ones."""
+"""How many first turns of the loop may differ from the following ones."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """What an induction is over: the number that the claim's unknown is, the others as they are.
+    """The subject of an induction: the number that the claim's unknown is; others do not change.
 
-    `group` is what one turn of the loop takes of it. The others may be unknown too, under names of
-    their own: nothing is then assumed of them but their ranges.
+    One turn of the loop takes `group` of it. The others may be unknown too, under names of their
+    own: then only their ranges are assumed.
     """
 
     claim: Claim
@@ -58,17 +57,17 @@ class Course:
     others: Numbers = field(default_factory=lambda: NO_NUMBERS)
 
     def numbers(self, value: Number) -> Numbers:
-        """Return all numbers where this one has a value."""
+        """Return all numbers for one value of this one."""
         return {**self.others, self.claim.unknown: value}
 
 
 def prove_longer(prover: Prover[E], course: Course) -> list[Affine]:
     """Prove a function for every length of a claim that has not been executed.
 
-    Returns the progressions that these lengths are.
+    Returns these lengths as progressions.
 
     Raises:
-        Refutation: it does not hold, or the loop is not of the kind that is understood.
+        Refutation: it does not hold, or the loop is not of a known kind.
     """
     with prover.judging("induction: "):
         for _ in _alignments(prover):
@@ -80,20 +79,20 @@ def prove_longer(prover: Prover[E], course: Course) -> list[Affine]:
 
 
 def _alignments(prover: Prover[E]) -> Iterator[None]:
-    """Set what is known of the stack's alignment, one possibility after the other."""
+    """Set what is known of the stack's alignment, one case after the other."""
     modulus, residue = prover.stack_align
-    # What is taken up again has the alignment that it was entered with.
+    # A resumed run keeps the alignment of its entry.
     known = modulus == 16 or prover.begin is not None
     for prover.stack_align in [(modulus, k) for k in ((residue,) if known else STACK_RESIDUES)]:
         yield
 
 
 def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
-    """Count a state as proved where the number of a course may be any, all of them being so.
+    """Count a state as proved for any number of a course, all of them having been proved.
 
-    What happens before the number matters runs once, with any: as far as there are cuts at which
-    the state has been proved for every number executed, and for every progression of `shown`.
-    Returns the number that is any.
+    What happens before the number matters runs once, with any number: up to cuts at which the state
+    has been proved for every executed number and for every progression of `shown`. Returns the
+    arbitrary number.
 
     Raises:
         Refutation: there is no such cut.
@@ -122,7 +121,7 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
                 prover.run(entry, prover.entry_address, at_cut)
                 open_question: Exception = unsupported("no state from which all have been proved")
             except (Refutation, UndecidedError) as error:
-                # Here the number matters: each one has been proved on its own.
+                # The number matters here: each has been proved separately.
                 open_question = error
             if len(alike) == before:
                 raise open_question
@@ -131,9 +130,9 @@ def join(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
 
 
 def each(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
-    """Count a function as proved where the number of a course may be any, all of them being so.
+    """Count a function as proved for any number of a course, all of them having been proved.
 
-    Returns the number that is any.
+    Returns the arbitrary number.
 
     Raises:
         Refutation: one of them has not been proved.
@@ -149,11 +148,11 @@ def each(prover: Prover[E], course: Course, shown: Sequence[Affine]) -> Affine:
 def lead(
     prover: Prover[E], course: Course, first: int, to: Course, by: int, shown: Sequence[Affine]
 ) -> Affine:
-    """Show every number of a course from `first` on, as those of another have been shown.
+    """Show every number of a course from `first` on by reduction to another course.
 
-    One run with any of them has to lead to a state from which each number of `to`, `by` less, has
-    been proved: executed, or in one of the progressions `shown`, which must be all of the claim.
-    Returns the numbers that are shown so.
+    One run with an arbitrary number has to lead to a state from which each number of `to`, `by`
+    less, has been proved: executed, or in one of the progressions `shown`, which must be all of the
+    claim. Returns the shown numbers.
 
     Raises:
         Refutation: it does not.
@@ -190,7 +189,7 @@ def _proved_at(
     shown: Iterable[Affine],
     by: int = 0,
 ) -> bool:
-    """Return whether a state has been proved where its number is `by` more than any of these."""
+    """Return whether a state has been proved for numbers that are `by` more than any of these."""
     state, finished = _at_each(key, unknown), prover.finished
     return all(state(length + by) in finished for length in executed) and all(
         _within(key, part.plus(by)) in finished
@@ -203,12 +202,12 @@ def _proved_at(
 
 
 def _within(key: Key, part: Affine) -> object:
-    """Return a key where the number is one of a progression."""
+    """Return a key whose number is one of a progression."""
     return with_numbers(key, part.unknown, lambda a: within(a, part))
 
 
 def _executed(prover: Prover[E], course: Course) -> set[int]:
-    """Return the lengths of the course that have been executed from the entry."""
+    """Return the lengths of the course that were executed from the entry."""
     lengths = (dict(numbers).get(course.claim.unknown) for numbers in prover.proved)
     return {
         length
@@ -221,11 +220,11 @@ def _all_lengths(prover: Prover[E], course: Course) -> list[Affine]:
     """Return the progressions of lengths that have been shown, executed ones aside.
 
     Raises:
-        Refutation: no attempt succeeds; the one that got furthest says why first, then the others.
+        Refutation: no attempt succeeds. The reason of the longest attempt comes first.
     """
     claim = course.claim
     group = math.lcm(course.group, claim.step)
-    # Reason -> how far an attempt came that gave it, and where it ended.
+    # Reason -> how far its attempt came, and where it ended.
     failures: dict[str, tuple[int, int]] = {}
     # The first turns may still differ from the rest, for instance in registers not yet used.
     for low in range(2, 2 + TURNS):
@@ -289,8 +288,9 @@ def _below(prover: Prover[E], course: Course, length: Affine) -> Iterator[Affine
 
     Yields the progressions among them that were proved together.
 
-    Those that fill as many groups go the same way: one run with the length unknown may lead from
-    the entry to states from which every one of them has been proved. If not, each is executed.
+    Lengths with the same number of groups are first tried together: one run with the length unknown
+    may lead from the entry to states from which each of them has been proved. Otherwise each is
+    executed.
     """
     turns: dict[int, list[int]] = {}
     for u in range(length.low):
@@ -336,12 +336,12 @@ def _reaches_proved(prover: Prover[E], course: Course, length: Affine) -> bool:
 
 
 def _shorter(key: Key, unknown: str, by: int) -> object:
-    """Return the key at u - by, the range of u being what it was."""
+    """Return the key at u - by, with the same range of u."""
     return with_numbers(key, unknown, lambda a: a.plus(-by * a.scale))
 
 
 def _at_each(key: Key, unknown: str) -> Callable[[int], Key]:
-    """Return the key at a value of the unknown, as a function of that value."""
+    """Return the key as a function of the unknown's value."""
     changing = tuple(unknown in unknowns(part) for part in key)
 
     def at(u: int) -> Key:
@@ -354,7 +354,7 @@ def _at_each(key: Key, unknown: str) -> Callable[[int], Key]:
 
 
 def _consumed(before: Number, after: Number) -> int:
-    """Return by how much u falls in one turn: 0 if the remaining length says nothing."""
+    """Return by how much u falls in one turn: 0 if the remaining length does not tell."""
     if not isinstance(before, Affine) or not isinstance(after, Affine):
         return 0
     return max((before.offset - after.offset) // before.scale, 0)

@@ -1,9 +1,8 @@
 """Which kinds of value survive a cut, and where: a whitelist by kind and by place.
 
 A value survives if it means the same however the run arrived at the cut. For some kinds that
-depends on the place: a cut moves pointers in registers and on the stack, and nowhere else, so a
-pointer anywhere else would go on to mean where the buffer *was* (docs/proof.md, "What survives a
-cut").
+depends on the place. A cut moves pointers in registers and on the stack only, so a pointer anywhere
+else would still mean where the buffer *was* (docs/proof.md, "What survives a cut").
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from ghashgen.verify.x86_64.memory import is_return_address
 
 
 class Place(Enum):
-    """Where a value stands."""
+    """Where a value is."""
 
     REGISTER = "a general register"
     MASK = "a mask register"
@@ -26,7 +25,7 @@ class Place(Enum):
 
 
 class Kind(Enum):
-    """What a value is, as far as a cut knows."""
+    """What a cut knows of a value."""
 
     CONSTANT = "a number that is known"
     LENGTH = "a number with an unknown"
@@ -38,8 +37,9 @@ class Kind(Enum):
 
 
 NUMBERS = (Kind.CONSTANT, Kind.LENGTH)
-"""Public numbers: they do not move, and a function's meaning may say that they stand in a buffer
-(`ghashgen.verify.engine.family.Kept`)."""
+"""Public numbers. They do not move, and a function's meaning may place them in a buffer
+(`ghashgen.verify.engine.family.Kept`).
+"""
 
 EVERYWHERE = frozenset(Place)
 
@@ -53,8 +53,9 @@ MAY_STAND: Mapping[Kind, frozenset[Place]] = {
     Kind.OTHER: frozenset(),
 }
 """Where a value of each kind survives a cut. Numbers among the arguments do not: a length that is
-passed on the stack says another thing after each turn. A return address stays where CALL pushed it,
-and no load may read it."""
+passed on the stack means another thing after each turn. A return address stays where CALL pushed
+it, and no load may read it.
+"""
 
 
 def kind_of(value: Value) -> Kind:
@@ -67,7 +68,7 @@ def kind_of(value: Value) -> Kind:
         case Linear():
             raise AssertionError("a number of the other checker")
         case Pointer():
-            # What is known of two unknowns is said of what they were at the entry.
+            # A relation between two unknowns is about their values at the entry.
             several = isinstance(value.offset, Affine) and value.offset.sum is not None
             return Kind.OTHER if several else Kind.ADDRESS
         case Term():
@@ -79,9 +80,9 @@ def kind_of(value: Value) -> Kind:
 
 
 def kept(value: Value, place: Place, renamed: Mapping[Term, Lane]) -> Value | None:
-    """Return what a value is after the cut, None if it means nothing there.
+    """Return a value after the cut, or None if it means nothing there.
 
-    `renamed` says what the function's meaning keeps at such a place, and under which name.
+    `renamed` maps what the function's meaning keeps at such a place to its new names.
     """
     if isinstance(value, Term) and value in renamed:
         return renamed[value]

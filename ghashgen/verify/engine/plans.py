@@ -11,14 +11,14 @@ from ghashgen.verify.engine.prover import Prover
 
 @dataclass(frozen=True)
 class Shown:
-    """What has been shown: (lengths, method), both in words, and what the second line has run."""
+    """What has been shown: (lengths, method), both in words, and what the second line ran."""
 
     parts: tuple[tuple[str, str], ...]
     behind: Behind | None = None
 
 
 def once(prover: Prover[E]) -> Shown:
-    """Prove a function that has no number.
+    """Prove a function without a numeric parameter.
 
     Raises:
         Refutation: it does not hold.
@@ -37,9 +37,9 @@ def every_length(
 ) -> Shown:
     """Prove a function for every length of a course, those of `executed`, from 0, one by one.
 
-    `lengths` are proved instead, if given; nothing is then claimed of others. `parts` is how large
-    the sample of the second line is (`ghashgen.verify.engine.behind`). `longer` ones are executed
-    too, so that what is wrong in a loop alone is found as what it is.
+    If `lengths` are given, only these are proved, and nothing is claimed of others. `parts` is the
+    size of the second line's sample (`ghashgen.verify.engine.behind`). `longer` ones are executed
+    too, so that a fault inside a loop is reported for what it is.
 
     Raises:
         Refutation: it does not hold.

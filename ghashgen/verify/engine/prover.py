@@ -1,9 +1,8 @@
 """One function, one value of every length: follow the control flow and compare the result.
 
-Every instruction executed is checked on the way (memory, constant time) and the registers at the
-return (ABI, wipe). A run ends early where its machine state after a cut equals one from which the
-rest has been proved already. What the function should do is its meaning
-(`ghashgen.verify.engine.family`).
+Every executed instruction is checked (memory, constant time), and the registers at the return (ABI,
+wipe). A run ends early if its state after a cut equals one from which the rest has been proved. The
+function's definition is its meaning (`ghashgen.verify.engine.family`).
 """
 
 import copy
@@ -32,17 +31,18 @@ from ghashgen.verify.x86_64.rows.table import step_of
 from ghashgen.verify.x86_64.wipe import check_wiped
 
 STEPS, STEPS_A_BLOCK = 5_000, 1_000
-"""More instructions than any kernel needs for a length that is executed: so many, plus so many for
-each block that it deals with (`Meaning.work`)."""
+"""More instructions than any kernel needs for an executed length: STEPS, plus STEPS_A_BLOCK for
+each of its blocks (`Meaning.work`).
+"""
 
 STACK_RESIDUES = (8, 24, 40, 56)
-"""What 8 modulo 16 leaves open modulo 64."""
+"""The residues modulo 64 of a stack pointer that is 8 modulo 16."""
 
 NO_NUMBERS: Numbers = {}
 
 
 def as_key(numbers: Numbers) -> frozenset[tuple[str, object]]:
-    """Return numbers as a part of a set."""
+    """Return numbers in hashable form."""
     return frozenset(numbers.items())
 
 
@@ -65,19 +65,21 @@ class Prover(Generic[E]):
     statement: Statement
     function: Function
     cutting: bool = True
-    """Whether loops are cut; without, every length runs from its entry to its return."""
+    """Whether loops are cut. If not, every length runs from its entry to its return."""
     meaning: Meaning[E] = field(init=False)
     flow: Flow = field(init=False)
     entry_address: int = field(init=False)
     finished: set[tuple[object, ...]] = field(default_factory=set)
     proved: set[frozenset[tuple[str, object]]] = field(default_factory=set)
-    """Numbers executed from the entry, whatever the stack's alignment."""
+    """Numbers executed from the entry, for every alignment of the stack."""
     executed: int = 0
     stack_align: tuple[int, int] = (16, 8)
     skip: Callable[[E, int], int] | None = None
-    """Asked before each instruction for the next to execute (`stretches`); not while cutting."""
+    """Called before each instruction; returns the next one to execute (`stretches`). Unused while
+    cutting.
+    """
     begin: tuple[E, int] | None = None
-    """A run that is taken up again, and where; None: from the entry."""
+    """A resumed run and its address; None: from the entry."""
     _decoded: dict[int, Decoded] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,7 +90,7 @@ class Prover(Generic[E]):
 
     @property
     def at(self) -> int:
-        """The address of the instruction that is being executed."""
+        """The address of the current instruction."""
         return self.meaning.terms.at
 
     def prove(self, numbers: Numbers = NO_NUMBERS) -> None:
@@ -105,7 +107,7 @@ class Prover(Generic[E]):
     def judging(self, what: str = "", numbers: Numbers = NO_NUMBERS) -> Iterator[None]:
         """Refuse what cannot be decided inside, as said of `what`.
 
-        Whatever is refused gets the function, the instruction and the numbers that it is about.
+        A refutation gets the function, the instruction and the numbers that it is about.
 
         Raises:
             Refutation: a theorem does not hold, or could not be established.
@@ -124,7 +126,7 @@ class Prover(Generic[E]):
 
     def _prove_aligned(self, numbers: Numbers) -> None:
         if self.begin is not None:
-            # What is taken up again has the alignment that it was entered with.
+            # A resumed run keeps the alignment of its entry.
             self._prove_once(numbers)
             return
         if self.stack_align[0] == 16:
@@ -155,15 +157,15 @@ class Prover(Generic[E]):
     def _follow(self, entry: E, address: int, at_cut: Callable[[int], bool]) -> None:
         """Run to the return, or until `at_cut` says that the rest is known, and compare.
 
-        A secret may decide a condition if the meaning of the function says that whether it is 0
-        may be known. Then both ways are gone.
+        A secret may decide a condition if the function's meaning says that it may become public
+        whether it is 0. Both ways are then followed.
         """
         first = address if entry.resumed else None
 
         def beyond(at: int) -> bool:
             nonlocal first
             if at == first:
-                # Cut before it was taken up again here.
+                # Cut before it was resumed here.
                 first = None
                 return False
             return at_cut(at)
@@ -172,7 +174,7 @@ class Prover(Generic[E]):
             if self.run(entry, address, lambda at: beyond(at) or self._split(entry, at)):
                 self.check_end(entry)
         except SecretCondition as asked:
-            # At the condition, of which nothing has been done yet.
+            # At the condition, before any of its effects.
             address = self.at
             if asked.value is None or not self.meaning.may_be_known(self, entry, asked.value):
                 raise
@@ -187,7 +189,7 @@ class Prover(Generic[E]):
                     self.finished.add(key)
 
     def _split(self, entry: E, address: int) -> bool:
-        """Prove the rest of a run by cases, if the meaning wants that; return whether it did."""
+        """Prove the rest of a run by cases if the meaning asks for it; return whether it did."""
         if entry.resumed or not (cases := self.meaning.cases(entry)):
             return False
         unknown, numbers = cases
@@ -198,7 +200,7 @@ class Prover(Generic[E]):
         return True
 
     def resumed(self, entry: E, address: int) -> None:
-        """Prove the rest of a run from where it is, by induction if the meaning has one for it."""
+        """Prove the rest of a run from here, by induction if the meaning has one for it."""
         again = copy.copy(self)
         again.begin, again.proved = (entry, address), set()
         again.entry_address = address
@@ -207,7 +209,7 @@ class Prover(Generic[E]):
         self.executed = again.executed
 
     def start(self, numbers: Numbers = NO_NUMBERS) -> E:
-        """Return the machine at the function's entry, or where a run is taken up again."""
+        """Return the machine at the function's entry, or at the point of a resumed run."""
         if self.begin is not None:
             entry = copied(self.begin[0])
             for unknown, number in numbers.items():
@@ -218,7 +220,7 @@ class Prover(Generic[E]):
         )
 
     def cut(self, entry: E, address: int) -> tuple[object, ...] | None:
-        """Cut a run; return what determines the rest of it, None if it cannot be cut there."""
+        """Cut a run; return what determines the rest of it, or None if it cannot be cut there."""
         key = cut(entry, self.meaning, self.flow, address)
         return None if key is None else (*key, self.stack_align)
 
@@ -277,7 +279,7 @@ class Prover(Generic[E]):
         raise unsupported(f"no end after {limit} instructions", address)
 
     def check_end(self, entry: E) -> None:
-        """Compare what the function has left with what it should leave.
+        """Compare what the function has left with its definition.
 
         Raises:
             Refutation: it differs.
@@ -294,10 +296,10 @@ class Prover(Generic[E]):
             check_wiped(m, returns.bits if returns else 0)
 
     def check_result(self, entry: E, wanted: Form | Number, name: str) -> None:
-        """Compare the number that the function returns with its definition.
+        """Compare the returned number with its definition.
 
-        A form says what its bits are, of which those count that the number has; anything else is a
-        number that is no secret.
+        A form gives its bits, and only the number's own bits count. Anything else is a public
+        number.
 
         Raises:
             Refutation: they differ.
@@ -316,7 +318,7 @@ class Prover(Generic[E]):
             return
         bits = returns.bits
         if isinstance(value, Term):
-            # What was forgotten above a byte that is written goes with that byte.
+            # A written byte clears what was forgotten above it.
             try:
                 self.meaning.terms.form(value)
             except NotPolynomialError as error:
@@ -333,9 +335,9 @@ class Prover(Generic[E]):
         index: int = 0,
         moves: Moves | None = None,
     ) -> None:
-        """Compare 16 bytes of a buffer, all of which are to be written, with their definition.
+        """Compare 16 bytes of a buffer with their definition. All of them must be written.
 
-        `moves` is applied to what stands in memory first.
+        `moves` is applied to the memory content first.
 
         Raises:
             Refutation: they differ.
@@ -345,7 +347,7 @@ class Prover(Generic[E]):
         self.compare(moved, wanted, name)
 
     def cell(self, entry: E, buffer: str, name: str, index: int = 0) -> Lane:
-        """Return 16 bytes of a buffer, all of which are to be written.
+        """Return 16 bytes of a buffer. All of them must be written.
 
         Raises:
             Refutation: one is not.

@@ -1,4 +1,4 @@
-"""A run taken up again from where it is: with an unknown that has a value, or after an answer."""
+"""Resume a run where it stands: with a value for an unknown, or after an answer."""
 
 import copy
 from dataclasses import replace
@@ -11,9 +11,9 @@ from ghashgen.verify.x86_64.machine import Machine
 
 
 def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
-    """Return a run as it is now, `number` in the place of an unknown wherever that is.
+    """Return a copy of a run, with `number` in the place of an unknown everywhere.
 
-    What is done with the one leaves the other as it is.
+    The two are independent afterwards.
     """
 
     def changed(value: Value) -> Value:
@@ -59,7 +59,7 @@ def copied(entry: E, unknown: str = "", number: Number = 0) -> E:
 
 
 def within(a: Affine, number: Number) -> Number:
-    """Return a number that is affine in an unknown, of which all that is known is `number`."""
+    """Return a number that is affine in an unknown, for the value `number` of the unknown."""
     if isinstance(number, int):
         return a.at(number)
     return Affine(

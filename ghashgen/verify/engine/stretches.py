@@ -1,16 +1,15 @@
 """Straight stretches of vector instructions, executed once for each state that they meet.
 
-For the second line (`ghashgen.verify.engine.behind`), whose many runs do the same work on the same
-blocks. A stretch is a run of instructions without a branch that write vector registers only and
-load, if anything, from constants and from buffers that are read only. What it writes is a function
-of the registers that it reads and of what stands at the addresses in them: in constants and in a
-buffer of fixed size always the same, in one that has a length too, as long as each block that it
-loads from is whole (`ghashgen.verify.engine.family` says who promises that). So the rows
-execute it where it meets a state for the first time, checks and all; where it meets the same state
-again, equal terms being one object, what they wrote is written again.
+The second line (`ghashgen.verify.engine.behind`) runs the same work on the same blocks many times.
+A stretch is a run of instructions without a branch that write only vector registers and load only
+from constants and read-only buffers. Its results are a function of the registers that it reads and
+of the memory at their addresses. Constants and buffers of fixed size never change. A buffer with a
+length does not either, as long as each loaded block is whole (`ghashgen.verify.engine.family` names
+who promises that). So the rows execute a stretch, with all checks, in the first state that it
+meets. In the same state again, equal terms being one object, their results are written again.
 
-Nothing else is shared between runs: numbers, flags, masks, branches, stores, stack and what is made
-of the bytes of a partial block are executed in each.
+Runs share nothing else: numbers, flags, masks, branches, stores, stack and values from the bytes of
+a partial block are executed in each.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from ghashgen.verify.x86_64.machine import RSP, Machine
 from ghashgen.verify.x86_64.regions import Access
 
 LEAST = 3
-"""Instructions that a stretch has at least: looking up costs as much as executing two."""
+"""The minimum instructions of a stretch: a lookup costs as much as executing two."""
 
 Key = tuple[object, ...]
 
@@ -44,7 +43,7 @@ class Stretch:
     numbers: tuple[int, ...]
     """General registers that are read: addresses, and numbers that enter a vector."""
     whole: tuple[int, ...]
-    """Vector registers whose content is read."""
+    """Vector registers that are read."""
     upper: tuple[int, ...]
     """Vector registers of which only the lanes above the lowest stay."""
     written: tuple[int, ...]
@@ -52,7 +51,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class _Left:
-    """What a stretch has left: registers, and how much of buffers it took to be there whole."""
+    """The results of a stretch: registers, and how much of each buffer had to be whole."""
 
     vec: tuple[tuple[Lane, ...], ...]
     upper_dirty: bool
@@ -61,24 +60,24 @@ class _Left:
 
 @dataclass
 class Stretches(Generic[E]):
-    """The stretches of one function, and what each has left where."""
+    """The stretches of one function, and their results by state."""
 
     flow: Flow
     meaning: Meaning[E]
     repeated: int = 0
-    """Instructions whose results were known."""
+    """Instructions with known results."""
     _stretches: dict[int, Stretch | None] = field(default_factory=dict)
     _parts: dict[int, Parts | None] = field(default_factory=dict)
     _left: dict[Key, _Left] = field(default_factory=dict)
     _entry: E | None = None
     _open: tuple[Stretch, Key] | None = None
-    """The stretch that is being executed, and its key."""
+    """The stretch in progress, and its key."""
     _loaded: dict[str, int] = field(default_factory=dict)
 
     def skip(self, entry: E, address: int) -> int:
-        """Write what the stretches from `address` on write, as far as known; return what follows.
+        """Write the known results of the stretches from `address` on; return what follows.
 
-        To be called before each instruction.
+        Call it before each instruction.
         """
         if entry is not self._entry:
             self._begin(entry)
@@ -124,7 +123,7 @@ class Stretches(Generic[E]):
         region.cell = noted
 
     def _present(self, entry: E, loaded: dict[str, int]) -> bool:
-        """Return whether buffers are there whole as far as a stretch loads from them."""
+        """Return whether buffers are whole as far as a stretch loads from them."""
         regions = entry.machine.memory.regions
         sizes = ((regions[name].size, end) for name, end in loaded.items())
         return all(isinstance(size, int) and end <= size for size, end in sizes)
@@ -139,7 +138,7 @@ class Stretches(Generic[E]):
 
 
 def _key(m: Machine, address: int, stretch: Stretch) -> Key | None:
-    """Return all that a stretch depends on; None if that is more than a key can tell."""
+    """Return everything that a stretch depends on; None if a key cannot express it."""
     key: list[Any] = [address, m.upper_dirty]
     for n in stretch.numbers:
         value = m.gpr[n]
@@ -164,7 +163,7 @@ def _key(m: Machine, address: int, stretch: Stretch) -> Key | None:
 
 
 def _stretch(flow: Flow, start: int, known: dict[int, Parts | None]) -> Stretch | None:
-    """Return the stretch from an address, None if there is none; `known` are parts by address."""
+    """Return the stretch from an address, or None; `known` are parts by address."""
     factory = InstructionInfoFactory()
     numbers: set[int] = set()
     whole: set[int] = set()
@@ -193,7 +192,7 @@ def _stretch(flow: Flow, start: int, known: dict[int, Parts | None]) -> Stretch 
 def _parts(i: Instruction, factory: InstructionInfoFactory) -> Parts | None:
     """Return the registers that an instruction reads, and the vector registers that it writes.
 
-    None if it is none of a stretch.
+    None if it cannot be part of a stretch.
     """
     if i.flow_control != FlowControl.NEXT or i.rflags_read or i.rflags_modified or i.has_op_mask:
         return None

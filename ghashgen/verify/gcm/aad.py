@@ -1,4 +1,4 @@
-"""What a message's next piece of AAD means: X absorbs the bytes, in `pieces`' frame."""
+"""The meaning of a message's next piece of AAD: X absorbs the bytes, in the frame of `pieces`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
@@ -31,7 +31,7 @@ class Aad(Piece):
     steps = False
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         aad = Buffer(Access.READ, self.number)
         return {**super().every_parameter(), "aad": aad, self.number: Count()}
 
@@ -40,7 +40,7 @@ class Aad(Piece):
         return {**super().every_cell(), "aad": self.input_cell}
 
     def next_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        """Return a block behind the begun one."""
+        """Return a block after the begun one."""
         return data_cell(entry, self.naming, index, self.number)
 
     def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
@@ -52,7 +52,7 @@ class Aad(Piece):
         return self._every_length(prover, lengths, 0)
 
     def courses(self) -> Sequence[PieceCourse]:
-        """Return the states that a piece may come to, by what the block has."""
+        """Return the states that a piece may come to, by the bytes in the begun block."""
         held = HELD["aad_length"]
         return [
             self.course({held: begun, HELD["length"]: 0, HELD["phase"]: ASSOCIATED})

@@ -1,7 +1,7 @@
-"""The state and the length that a piece is entered with, and the states an induction is over.
+"""The state and the length at a piece's entry, and the states that an induction covers.
 
-Two numbers have an unknown: the length so far and the piece's, n. Where their sum is compared with
-the most that there may be, what is known of it is that it is no more (`core.values.Sum`).
+Two numbers have an unknown: the length so far and the piece's length, n. Where their sum is
+compared with the maximum, the proof knows that it is no larger (`core.values.Sum`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,26 +26,27 @@ from ghashgen.verify.gcm.stream import (
 from ghashgen.verify.hash.entry import HashEntry
 
 HELD = {"aad_length": "AAD so far", "length": "text so far", "phase": "phase"}
-"""The numbers of a state (`stream.PLACES`), as they are called beside those of a call."""
+"""The numbers of a state (`stream.PLACES`), by their names beside those of a call."""
 
 IN_ALL = "in all"
-"""The number that a length so far and that of a piece make together."""
+"""The sum of a length so far and the length of a piece."""
 
 BEGUN, INPUT = "W", "T0"
-"""The variables of X with the bytes that the begun block has got, and of that block's bytes in the
-input: T1 is the first behind it."""
+"""The variables of X with the bytes of the begun block, and of that block's bytes in the input: T1
+is the first after it.
+"""
 
 ANY = {
     place: Affine(1, 0, 0, EVERY, f"{HELD[number]}, any")
     for number, place in PLACES.items()
     if number != "phase"
 }
-"""What stands for a length in the state behind the first cut, by its place."""
+"""What replaces a length in the state after the first cut, by its place."""
 
 
 @dataclass
 class PieceEntry(HashEntry):
-    """An entry from a state, whose numbers are those that a call has beside its own."""
+    """An entry from a state, whose numbers a call has beside its own."""
 
     weights: dict[str, int] = field(default_factory=dict)
     before: dict[str, Number] = field(default_factory=dict)
@@ -53,13 +54,13 @@ class PieceEntry(HashEntry):
     length: Number = 0
     """Bytes of the piece."""
     place: int = 0
-    """p: the bytes that the begun block has."""
+    """p: the bytes in the begun block."""
     first: bool = True
-    """Whether nothing has been cut yet."""
+    """Whether there has been no cut yet."""
 
     @property
     def room(self) -> int:
-        """k: the bytes that the begun block may still take."""
+        """k: the bytes that the begun block can still take."""
         return -self.place % BLOCK_BYTES
 
     @property
@@ -70,20 +71,20 @@ class PieceEntry(HashEntry):
 
 @dataclass(frozen=True)
 class PieceCourse(Course):
-    """An induction over a piece's length, from states of one place: `held` is the length so far."""
+    """An induction over a piece's length, from states of one place; `held` is the length so far."""
 
     held: str = ""
     """The number of the state to which the piece's length is added."""
 
     def numbers(self, value: Number) -> Numbers:
-        """Return all numbers where the piece has a length: so much has come that it may."""
+        """Return all numbers for a piece of this length, small enough for the maximum."""
         before, most = self.others[self.held], self.claim.bound
         if isinstance(before, int):
             return super().numbers(value)
         if isinstance(value, int):
             room = (most - value - before.offset) // before.scale
             return {**super().numbers(value), self.held: replace(before, high=room)}
-        # scale·u + scale'·v is what they make in all, less what has no unknown.
+        # scale·u + scale'·v is their sum, minus what has no unknown.
         total = Affine(1, 0, 0, most, IN_ALL)
         rest = total.plus(-before.offset - value.offset)
         known = Sum(before.scale, value.unknown, value.scale, rest)
@@ -91,7 +92,7 @@ class PieceCourse(Course):
 
 
 def place_of(so_far: Number) -> int:
-    """Return how many bytes of its last block so many bytes are, 0 if it is full.
+    """Return how many bytes of its last block a length covers, 0 if it is full.
 
     Raises:
         UndecidedError: that depends on the unknown.
@@ -104,11 +105,11 @@ def place_of(so_far: Number) -> int:
 
 
 NO_MESSAGE: tuple[Number, ...] = (0, Affine(1, 0, TEXT_BEGUN + 1, EVERY, HELD["phase"]))
-"""Phases of what is no message."""
+"""Phases that belong to no message."""
 
 
 def too_long(state: Numbers, name: str, so_far: Number) -> Numbers:
-    """Return a call with more than may be added to what has come; `name` is of the parameter."""
+    """Return a call with more bytes than the limit leaves; `name` is the parameter."""
     most, length = GREATEST[name], Affine(1, 0, 1, EVERY, name)
     if isinstance(so_far, int):
         length = replace(length, low=most + 1 - so_far)
@@ -119,16 +120,16 @@ def too_long(state: Numbers, name: str, so_far: Number) -> Numbers:
 
 
 def misplaced(name: str, phases: Iterable[Number]) -> Iterator[Numbers]:
-    """Yield calls with any numbers in a phase in which they may not come."""
+    """Yield calls with any numbers in a phase that does not permit them."""
     anything = {held: Affine(1, 0, 0, EVERY, held) for held in HELD.values()}
     for phase in phases:
         yield {**anything, HELD["phase"]: phase, name: Affine(1, 0, 0, EVERY, name)}
 
 
 def few(courses: Iterable[PieceCourse], name: str, phases: tuple[int, ...]) -> Iterator[Numbers]:
-    """Yield some calls from states of which all is known.
+    """Yield some calls from fully known states.
 
-    What is wrong of one of them is told as what it is.
+    A fault in one of them is reported for what it is.
     """
     for k, course in enumerate(courses):
         known = {
@@ -142,7 +143,7 @@ def few(courses: Iterable[PieceCourse], name: str, phases: tuple[int, ...]) -> I
 
 
 def _around(state: Numbers, name: str, phases: tuple[int, ...]) -> Iterator[Numbers]:
-    """Yield calls just inside and outside of what may be."""
+    """Yield calls just inside and outside of the limits."""
     for length in (5, 6, (1 << 32) + 5, EVERY):
         yield {**state, HELD[name]: GREATEST[name] - 5, name: length}
     for phase in sorted({0, ASSOCIATED, TEXT_BEGUN, TEXT_BEGUN + 1} - {*phases}):

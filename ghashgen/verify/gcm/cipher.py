@@ -1,19 +1,19 @@
-"""FIPS 197 over an S-box that nobody looks into: the cipher and the key expansion, on lanes.
+"""FIPS 197 over an uninterpreted S-box: the cipher and the key expansion, on lanes.
 
-A lane is a state or a round key as it is in memory: byte k of the lane, from the lowest, is byte k
-of the block. `terms` must have the kind `SBOX` (`boxes`).
+A lane is a state or a round key in memory order: byte k of the lane, from the lowest, is byte k of
+the block. `terms` must have the kind `SBOX` (`boxes`).
 
     encrypted(terms, block, keys)   E_K(block) for round keys 0 … Nr
     expanded(terms, key)            these round keys, from the 4, 6 or 8 words of a key
 
-Only SubBytes is no linear map. So a value is E_K(block) exactly if their forms are equal
-(`Terms.form`), in whatever way it was computed: round keys may have been added to something else
-before, rounds may be shared among blocks. Equal computations are one term, whose form is worked out
-once, 2 ms for 14 rounds.
+Only SubBytes is not linear. So a value is E_K(block) exactly if their forms are equal
+(`Terms.form`), however it was computed: round keys may have been added to something else before,
+and rounds may be shared among blocks. Equal computations are one term, whose form is computed once
+(2 ms for 14 rounds).
 
-What holds for every S-box holds for that of FIPS 197. That rows apply that one is what comparing
-them with a CPU shows; that this module says what FIPS 197 says is what known answers show, with the
-values of the S-box put in.
+What holds for every S-box holds for that of FIPS 197. Comparison with a CPU shows that the rows
+apply that one. Known answers, with the values of the S-box put in, show that this module follows
+FIPS 197.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,14 +27,14 @@ from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
 
 BOX_LETTER = "S"
-"""The letter of the variables that are values of the S-box."""
+"""The letter of the S-box's values as variables."""
 
 WORD = (1 << 8 * aes.WORD_BYTES) - 1
 """The bits of the first word of a lane."""
 
 
 def boxes() -> Bytewise:
-    """Return the S-box for a pool of terms; its kind is one of those that the pool has."""
+    """Return the S-box for a pool of terms; the pool must have its kind."""
     return Bytewise(SBOX, BOX_LETTER)
 
 
@@ -51,7 +51,7 @@ def _mixed(state: bytes) -> bytes:
 
 @cache
 def _rotated() -> tuple[int, ...]:
-    """Return which byte of a word stands where after RotWord; nothing behind the word."""
+    """Return each byte's source in a word after RotWord; nothing after the word."""
     return (*aes.rot_word(bytes(range(aes.WORD_BYTES))), *[-1] * (BYTES - aes.WORD_BYTES))
 
 
@@ -60,7 +60,7 @@ def encrypted(terms: Terms, block: Lane, keys: Sequence[Lane]) -> Lane:
     state = terms.xor(block, keys[0])
     for number, key in enumerate(keys[1:], 1):
         state = terms.apply(SBOX, state)
-        # One linear map, so that rounds that are computed in this order are these terms.
+        # One linear map, so that kernels that compute in this order build the same terms.
         state = terms.moves(state, _linear(_mixed if number < len(keys) - 1 else aes.shift_rows))
         state = terms.xor(state, key)
     return state
@@ -69,7 +69,7 @@ def encrypted(terms: Terms, block: Lane, keys: Sequence[Lane]) -> Lane:
 def expanded(terms: Terms, key: Sequence[Lane], key_bytes: int) -> list[Lane]:
     """Return round keys 0 to Nr: KEYEXPANSION of FIPS 197, section 5.2.
 
-    `key` are lanes whose bytes, in order, begin with the `key_bytes` of the key: 16, 24 or 32.
+    The bytes of the lanes `key`, in order, begin with the key's `key_bytes`: 16, 24 or 32.
     """
     Nk = key_bytes // aes.WORD_BYTES
     in_lane = BYTES // aes.WORD_BYTES
@@ -90,12 +90,12 @@ def expanded(terms: Terms, key: Sequence[Lane], key_bytes: int) -> list[Lane]:
 
 
 def _sub_word(terms: Terms, word: Lane) -> Lane:
-    """Return SubWord: the S-box of each byte of a word, which is all that its lane holds."""
+    """Return SubWord: the S-box of each byte of a word, alone in its lane."""
     return terms.keep(terms.apply(SBOX, word), WORD)
 
 
 def _joined(terms: Terms, words: Sequence[Lane]) -> Lane:
-    """Return the lane of words that follow each other."""
+    """Return the lane of consecutive words."""
     out: Lane = 0
     for k, word in enumerate(words):
         shift = 8 * aes.WORD_BYTES * k

@@ -1,8 +1,7 @@
-"""Tags that are given: how long they may be, and the one condition that a secret may decide.
+"""Received tags: their lengths, and the one condition that a secret may decide.
 
-A value is 0 exactly if the first bytes of a tag are those given where the polynomials of its bits
-are those of the differences, all of them and no others: of one value, or of several that an OR put
-together.
+A value is 0 exactly if the first bytes of the tag are those received, if the polynomials of its
+bits are exactly those of the differences: of one value, or of several combined by OR.
 """
 
 from collections.abc import Callable
@@ -28,11 +27,11 @@ LONGEST = max(TAGS)
 TAG = "tag_length"
 
 PARAMETERS: dict[str, Parameter] = {"tag": Buffer(Access.READ, TAG), TAG: Count()}
-"""A tag that is given, and how many bytes of it."""
+"""A received tag, and its number of bytes."""
 
 
 def given(terms: Terms) -> Cell[HashEntry]:
-    """Return what its buffer holds."""
+    """Return the received tag's buffer content."""
 
     def cell(entry: HashEntry, index: int) -> Lane:
         del entry, index
@@ -42,7 +41,7 @@ def given(terms: Terms) -> Cell[HashEntry]:
 
 
 def may_be(size: Number) -> bool:
-    """Return whether a tag may have so many bytes."""
+    """Return whether a tag may have this many bytes."""
     low, high = least(size), greatest(size)
     return high <= LONGEST and all(k in TAGS for k in range(low, high + 1))
 
@@ -50,10 +49,10 @@ def may_be(size: Number) -> bool:
 def tells_apart(terms: Terms, value: Term, size: int, right: Callable[[Form], Form]) -> bool:
     """Return whether a value is 0 if and only if a tag is the one given, in its first `size` bytes.
 
-    `right` is the tag, in the variables of a form that may be made of it.
+    `right` maps a form to the correct tag, in the form's variables.
 
     Raises:
-        Refutation: it is about the tag, and not that.
+        Refutation: it depends on the tag, but in another way.
     """
     leaves = _all_of(value)
     forms = [form for leaf in leaves if (form := terms.try_form(leaf)) is not None]
@@ -80,7 +79,7 @@ def tells_apart(terms: Terms, value: Term, size: int, right: Callable[[Form], Fo
 
 
 def _all_of(value: Term) -> list[Term]:
-    """Return the values that are 0, all of them, if and only if a value is."""
+    """Return the values that are all 0 if and only if this one is."""
     return (
         [leaf for part in parts_of(value) for leaf in _all_of(part)] if value.op == OR else [value]
     )

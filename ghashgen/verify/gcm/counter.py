@@ -1,9 +1,9 @@
 """Counter blocks and the keystream (SP 800-38D, sections 6.2 and 6.5), as terms.
 
-The counter block on entry is IV ‖ N, N its last 32 bits as a big-endian number: any number. Block
-j of the text, from 1, meets E_K(IV ‖ N + j - 1 modulo 2^32). Behind a cut blocks count from the new
-position, and N is the number that is reached there: N before b blocks is N - b after them, so the
-counters are what they were, and their names do not depend on how many blocks there have been.
+The counter block on entry is IV ‖ N, N its last 32 bits as a big-endian number: any number. Block j
+of the text, from 1, meets E_K(IV ‖ N + j - 1 modulo 2^32). After a cut, blocks count from the new
+position, and N is the number reached there: N before b blocks is N - b after them. So the counters
+are unchanged, and their names do not depend on the number of blocks before.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Keystream:
         self._forms: dict[int, Form] = {}
 
     def form(self, j: int) -> Form:
-        """Return the polynomials of what block j meets."""
+        """Return the polynomials of the keystream block of block j."""
         if j not in self._forms:
             block = encrypted(self._terms, counter_block(self._terms, j - 1), self._keys)
             self._forms[j] = self._terms.form(block)
@@ -55,10 +55,10 @@ class Position:
         self._moved: dict[tuple[Term, int], Lane | None] = {}
 
     def after(self, term: Term, blocks: int, length: int) -> Lane | None:
-        """Return a function of counters and blocks as one of those after so many blocks.
+        """Return a function of counters and blocks as one of those after `blocks` blocks.
 
-        None if a block enters it that lies before, or not in `length` bytes whole, or anything
-        that is neither.
+        None if it depends on an earlier block, on one that is not whole in `length` bytes, or on
+        anything else.
         """
         if term.deps & (RAW | OPAQUE | CALLER) or not self._ahead(term, blocks, length):
             return None

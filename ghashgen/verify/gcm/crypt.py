@@ -1,18 +1,18 @@
-"""What encrypt and decrypt mean: a text in counter mode, and GHASH continued over the ciphertext.
+"""The meaning of encrypt and decrypt: counter mode, and GHASH continued over the ciphertext.
 
-    C_j = P_j + E_K(IV ‖ N + j - 1)          j = 1 … n, the last block cut to the bytes there are
+    C_j = P_j + E_K(IV ‖ N + j - 1)          j = 1 … n, the last block cut to its bytes
     X   = X·H^n + C_1·H^n + … + C_n·H        C_n padded with zeros
     N   = N + n modulo 2^32                  (SP 800-38D, sections 6.2, 6.4, 6.5)
 
-GHASH is the meaning of a hash's update, whose blocks are the ciphertext. To decrypt, that is the
-input. To encrypt, it is what the function computes: a register that is equal to P_j + E_j becomes
-128 fresh bits C_j, whatever instruction wrote it, and so does the last block once all beyond its
-bytes is zero. Then the hash is what it is for any message.
+GHASH is the meaning of a hash's update, whose blocks are the ciphertext. In decryption they are the
+input. In encryption the function computes them: a register equal to P_j + E_j becomes 128 fresh
+bits C_j, whatever instruction wrote it. So does the last block once it is zero-padded. From there
+on the hash is that of any message.
 
-The output is compared block by block with its definition, where a loop is cut and at the return;
-each byte is written once. What is written further than it has been hashed stays readable behind a
-cut, as a function of the blocks after it. In place, the output is the input: a block can be read as
-it was until its bytes are written.
+The output is compared with its definition block by block, where a loop is cut and at the return;
+each byte is written once. Output that is written but not yet hashed stays readable after a cut, as
+a function of the blocks after it. In place, the output is the input: a block can be read as it was
+until its bytes are written.
 """
 
 from collections.abc import Iterable
@@ -47,14 +47,14 @@ GREATEST_TEXT = (1 << 36) - 32
 """The greatest length in bytes of a text: 2^39 - 256 bits (SP 800-38D, section 5.2.1.1)."""
 
 APART, IN_PLACE = "apart", "in place"
-"""How input and output lie."""
+"""Whether input and output are separate or one buffer."""
 
 IN_PLACE_PARTS = 64
-"""Of so many parts of a turn one residue each is run behind the proof in place; apart, each is."""
+"""In place, the second line runs one residue from each of so many parts of a turn; apart, all."""
 
 
 class Crypt(GcmMeaning, Update):
-    """What encrypt and decrypt have in common."""
+    """What encrypt and decrypt share."""
 
     takes: ClassVar[tuple[str, ...]] = (
         "table", "counter", "state", "input", "output", "length",
@@ -75,7 +75,7 @@ class Crypt(GcmMeaning, Update):
         """Lanes found equal to so many bytes of a block of the output."""
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         text = Buffer(Access.READ, "length")
         out = Buffer(Access.OUTPUT, "length")
         if self.gcm_function.in_place:
@@ -93,13 +93,14 @@ class Crypt(GcmMeaning, Update):
         }
 
     def input_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        """Return block `index` + 1 of the input as it stands in memory."""
+        """Return block `index` + 1 of the input in memory order."""
         raise NotImplementedError
 
     def plain(self, entry: HashEntry, j: int, present: int) -> list[Form]:
-        """Return what the first bytes of block j of the output may be, as they stand in memory.
+        """Return the possible definitions of the first bytes of block j of the output, in memory
+        order.
 
-        Each is the definition, in variables that stand for the same bits.
+        They use different variables for the same bits.
         """
         raise NotImplementedError
 
@@ -131,7 +132,7 @@ class Crypt(GcmMeaning, Update):
             raise AssertionError("a block that is right and wrong")
 
     def _block(self, entry: HashEntry, j: int, present: int) -> Lane | None:
-        """Return the first bytes of block j of the output, None if they are not all written."""
+        """Return the first bytes of block j of the output, or None if they are not all written."""
         memory, first = entry.machine.memory, BLOCK_BYTES * (j - 1)
         written = memory.written[self.out]
         if any(first + k not in written for k in range(present)):
@@ -153,7 +154,7 @@ class Crypt(GcmMeaning, Update):
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the accumulators, and functions of counters and of blocks ahead of the hash.
 
-        What has been hashed has to be written, and right.
+        Hashed text must have been written, and be right.
         """
         streams = [lane for lane in lanes if self._of_text(lane)]
         if any(lane.deps & RAW for lane in streams):
@@ -171,8 +172,8 @@ class Crypt(GcmMeaning, Update):
         if not all(self._written(entry, j) for j in range(1, blocks + 1)):
             entry.weights = weights
             return None
-        # The counter block in memory counts from the old position; where a register has the new
-        # one, whoever has come there without a block forgets it too, so that states are equal.
+        # The counter block in memory counts from the old position. Where a register has the new
+        # one, a run that arrives without a block forgets it too, so that states are equal.
         counted = any(COUNTER in self.naming.variables.of(lane) for lane in streams)
         lost = {"counter": COUNTER_BYTES} if blocks or counted else {}
         return replace(
@@ -180,7 +181,7 @@ class Crypt(GcmMeaning, Update):
         )
 
     def _of_text(self, lane: Term) -> bool:
-        """Return whether a value is none of the hash: counters, keystream or text enter it."""
+        """Return whether a value depends on counters, keystream or text, and so is not the hash's."""
         return any(name[0] in (IV, COUNTER, TEXT) for name in self.naming.variables.of(lane))
 
     def _written(self, entry: HashEntry, j: int) -> bool:
@@ -190,7 +191,7 @@ class Crypt(GcmMeaning, Update):
     def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
         """Prove it for every length, for two buffers, and for one that is both.
 
-        A statement that is of one buffer alone says nothing of two.
+        A statement about one buffer alone says nothing about two.
 
         Raises:
             Refutation: it does not hold.
@@ -221,7 +222,7 @@ class Crypt(GcmMeaning, Update):
     ) -> Shown:
         group = BLOCK_BYTES * self.gcm.blocks
         step = self.function.length_multiple
-        # Longer ones come to a state that one of these has left behind its first group.
+        # Longer ones come to a state that one of these has left after its first group.
         executed = range(0, group + 2 * BLOCK_BYTES, step)
         course = Course(Claim(step, GREATEST_TEXT, "length"), group)
         return every_length(prover, course, executed, lengths, parts, (2 * group, 3 * group))
@@ -231,11 +232,11 @@ class Decrypt(Crypt):
     """decrypt: GHASH over the input, and the input plus the keystream."""
 
     def input_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        """Return block `index` + 1 of the ciphertext, as a hash has it."""
+        """Return block `index` + 1 of the ciphertext, as the hash sees it."""
         return data_cell(entry, self.naming, index)
 
     def plain(self, entry: HashEntry, j: int, present: int) -> list[Form]:
-        """Return C_j + E_j; a partial C_j may stand under its own name or that of its bytes."""
+        """Return C_j + E_j. A partial C_j may have its own name or that of its bytes."""
         names = [block_name(j)] if present == BLOCK_BYTES else [block_name(j), PARTIAL]
         blocks = [variable(name).moves(self.ciphertext, 8 * BLOCK_BYTES) for name in names]
         return [_first(self.keystream.form(j) ^ block, present) for block in blocks]
@@ -265,13 +266,13 @@ class Encrypt(Crypt):
         return self.terms.variable(PARTIAL, RAW)
 
     def plain(self, entry: HashEntry, j: int, present: int) -> list[Form]:
-        """Return P_j + E_j, or the name that it has got."""
+        """Return P_j + E_j, or its name."""
         text = variable(f"{TEXT}{j}" if present == BLOCK_BYTES else PARTIAL)
         named = variable(block_name(j)).moves(self.ciphertext, 8 * BLOCK_BYTES)
         return [_first(block, present) for block in (self.keystream.form(j) ^ text, named)]
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name ciphertext as soon as it is there."""
+        """Name ciphertext as soon as it is computed."""
         m = entry.machine
         for k in vectors:
             lanes = m.vec[k]
@@ -289,7 +290,7 @@ class Encrypt(Crypt):
         return found
 
     def _cipher(self, lane: Term) -> Lane:
-        """Return C_j if the lane is P_j + E_j, the lane itself if it is not."""
+        """Return C_j if the lane is P_j + E_j, and otherwise the lane itself."""
         names = self.naming.variables.of(lane)
         if COUNTER not in names or len(names) != 3:
             return lane
@@ -332,7 +333,7 @@ def _said(shown: Shown, how: str) -> tuple[tuple[str, str], ...]:
 
 
 def together(a: Behind | None, b: Behind | None) -> Behind | None:
-    """Return what two second lines have run."""
+    """Return the sum of two second lines."""
     if a is None or b is None:
         return a or b
     return replace(

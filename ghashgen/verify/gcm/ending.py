@@ -1,10 +1,10 @@
-"""What ends a message in pieces: `finish` writes its tag, `verify` compares it with one given.
+"""What ends a message in pieces: `finish` writes its tag, `verify` compares it with one received.
 
     tag       X·H, if a block has begun; then (X + L)·H + E_K(J_0)
     finish    the tag; 96 zeros
-    verify    0 if the first tag_len bytes are those given, 1 if not; 96 zeros either way
+    verify    0 if the first tag_len bytes are those received, 1 if not; 96 zeros either way
 
-Whether they are is the one condition of `verify` that a secret may decide; each way is followed.
+The comparison is the one condition of `verify` that a secret may decide; both ways are followed.
 """
 
 from collections.abc import Sequence
@@ -35,20 +35,21 @@ from ghashgen.verify.x86_64.machine import Machine
 from ghashgen.verify.x86_64.regions import Access
 
 SIZES: tuple[Number, ...] = (*range(LONGEST + 2), Affine(1, 0, LONGEST + 2, EVERY, TAG))
-"""All lengths of tags: what is wrong of a known one is told as what it is."""
+"""All lengths of tags. Known ones come first, so that their faults are reported for what they are.
+"""
 
 
 class Ending(Streamed):
-    """What is common to both."""
+    """What finish and verify share."""
 
     def is_message(self) -> bool:
-        """Return whether the state is that of a message."""
+        """Return whether the state belongs to a message."""
         return self.held["phase"] in (ASSOCIATED, TEXT_BEGUN)
 
     def check_refused(
         self, prover: Prover[HashEntry], entry: HashEntry, status: int, what: str
     ) -> None:
-        """Compare the status of what is refused: nothing else has come of it.
+        """Compare the status of a refused call, which must have no other effect.
 
         Raises:
             Refutation: it differs, or something was written.
@@ -66,7 +67,7 @@ class Ending(Streamed):
         check_cells(prover, entry, zeros)
 
     def tag_form(self, form: Form) -> Form:
-        """Return the tag, its bytes as in memory, in the variables that a form has."""
+        """Return the tag, in memory order, in the variables of a form."""
         algebra = self.naming.algebra
         last = self.held["length" if self.held["phase"] == TEXT_BEGUN else "aad_length"]
         begun = (last if isinstance(last, int) else last.offset) % BLOCK_BYTES
@@ -83,12 +84,12 @@ class Ending(Streamed):
 
 
 class Finish(Ending):
-    """finish: the tag of what has come, and a state of zeros."""
+    """finish: the tag of the message so far, and a state of zeros."""
 
     takes: ClassVar[tuple[str, ...]] = ("table", "stream", "tag")
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {**super().every_parameter(), "tag": Buffer(Access.WRITE, BLOCK_BYTES)}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
@@ -112,20 +113,20 @@ class Finish(Ending):
 
 @dataclass
 class VerifyEntry(HashEntry):
-    """An entry, and what has been asked."""
+    """An entry, and the answer about the tag."""
 
     answer: bool | None = None
     """Whether the tag is right, once that is known."""
 
 
 class Verify(Ending):
-    """verify: whether a tag is that of what has come, and a state of zeros."""
+    """verify: whether a tag is that of the message so far, and a state of zeros."""
 
     takes: ClassVar[tuple[str, ...]] = ("table", "stream", "tag", "tag_length")
     claimed = "every state, tags of every length"
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {**super().every_parameter(), **PARAMETERS}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
@@ -133,15 +134,15 @@ class Verify(Ending):
         return {**super().every_cell(), "tag": given(self.terms)}
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> VerifyEntry:
-        """Return the entry: nothing has been asked."""
+        """Return the entry, without an answer yet."""
         super().entry(machine, abi, numbers)
         return VerifyEntry(machine, abi, numbers)
 
     def may_be_known(self, prover: Prover[HashEntry], entry: HashEntry, value: Term) -> bool:
-        """Return whether a value is 0 if and only if the tag is the one that was given.
+        """Return whether a value is 0 if and only if the tag is the received one.
 
         Raises:
-            Refutation: it is about the tag, and something else.
+            Refutation: it depends on the tag, but in another way.
         """
         assert isinstance(entry, VerifyEntry)
         size = entry.numbers[TAG]
@@ -177,5 +178,5 @@ class Verify(Ending):
         self.check_erased(prover, entry)
 
     def calls(self) -> Sequence[Numbers]:
-        """Return the lengths of tags, those that none has among them."""
+        """Return the lengths of tags, including invalid ones."""
         return tuple({TAG: size} for size in SIZES)

@@ -1,4 +1,4 @@
-"""What is common to the functions of an AES-GCM kernel."""
+"""What all functions of an AES-GCM kernel share."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class GcmMeaning(hashes.HashMeaning):
-    """What is common to all operations: what is so of a hash, with round keys in the table."""
+    """What all operations share: a hash's, with round keys in the table."""
 
     def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
         self.gcm = spec
@@ -26,7 +26,7 @@ class GcmMeaning(hashes.HashMeaning):
         return naming(GcmAlgebra(self.spec.order, self.spec.op))
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {**super().every_parameter(), "key": Buffer(Access.READ, self.gcm.key_bytes)}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:

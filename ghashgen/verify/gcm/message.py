@@ -1,7 +1,6 @@
-"""What seal and open have in common: what is kept between phases, and what is compared.
+"""What seal and open share: what is kept between phases, and what is compared.
 
-What a message is, and what its values are called, is in `named`; in which order its lengths are
-proved, in `phases`.
+`named` defines a message and the names of its values. `phases` gives the order of proof.
 """
 
 from collections.abc import Mapping
@@ -36,15 +35,14 @@ from ghashgen.verify.x86_64.memory import STACK
 
 
 class Message(Named):
-    """What seal and open have in common."""
+    """What seal and open share."""
 
     # Cuts.
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
         """Return the state, and functions of counters, of E_K(J_0) and of text ahead of the hash.
 
-        AAD is absorbed to its end before any text is. What has been hashed of a text has to be
-        written, and right.
+        All AAD is absorbed before any text. Hashed text must have been written, and be right.
         """
         assert isinstance(entry, MessageEntry)
         streams = [lane for lane in lanes if self._of_text(lane) or self._is_iv(entry, lane)]
@@ -95,7 +93,7 @@ class Message(Named):
         left = entry.numbers["iv_length"]
         if not entry.begun or left == 0:
             return self._absorbed_of_it(entry, lanes)
-        # J_0 is known, so that nothing is left of the IV; some AAD may have been absorbed since.
+        # J_0 is known, so nothing of the IV is needed; some AAD may have been absorbed since.
         kept = self._absorbed_of_it(entry, lanes) if isinstance(left, int) else None
         if kept is None:
             return None
@@ -103,7 +101,7 @@ class Message(Named):
         return replace(kept, done={**kept.done, "iv_length": left})
 
     def _absorbed_of_it(self, entry: MessageEntry, lanes: list[Term]) -> Kept | None:
-        """Return what is kept where lanes are of the IV, or of AAD, or of the text."""
+        """Return what is kept where lanes depend on the IV, on AAD or on the text."""
         letters = {name[0] for lane in lanes for name in self.naming.variables.of(lane)}
         letters &= set(LETTERS.values())
         if not lanes:
@@ -124,7 +122,7 @@ class Message(Named):
         return kept
 
     def _begun(self, entry: MessageEntry) -> Kept | None:
-        """Cut before anything is absorbed: if one live register alone is 0, that is the state."""
+        """Cut before anything is absorbed: if exactly one live register is 0, that is the state."""
         if entry.weights:
             return None
         m = entry.machine
@@ -138,28 +136,29 @@ class Message(Named):
         if len(zeros) == 1:
             state = self.terms.variable("Y0")
             m.vec[zeros[0]] = (state, *m.vec[zeros[0]][1:])
-            # However many products 0 still lacks: as many as the state does that others bring here.
+            # It lacks as many products as the state that other runs bring here; for 0 any number is
+            # right.
             entry.weights = {"Y0": self.behind.get(entry.live, 0)}
             return Kept({state: state})
         return Kept({})
 
     def steady(self, entry: MessageEntry) -> dict[str, Mapping[Value, Value]]:
-        """Return totals, and the numbers that stand for them."""
+        """Return totals, and the numbers that replace them."""
         out: dict[str, Mapping[Value, Value]] = {}
         for number in GREATEST:
             total = entry.totals[number]
-            # What stands for a total is a number that may be one.
+            # A total is replaced by a number that may be one.
             inside = LEAST[number] <= least(total) and greatest(total) <= GREATEST[number]
             if number not in entry.held and inside:
                 others = [n for k, n in entry.totals.items() if k not in {number, *entry.held}]
-                # Where another is equal, it is not known which one a register holds.
+                # If another is equal, a register may hold either.
                 out[number] = {} if total in others else {total: self.any_length[number]}
         return out
 
     def _is_iv(self, entry: MessageEntry, lane: Term) -> bool:
-        """Return whether a value is a function of an IV of 96 bits alone: it stays what it is.
+        """Return whether a value depends on a 96-bit IV only, and so stays as it is.
 
-        Of an IV that is hashed the same variable is a block.
+        For an IV that is hashed, the same variable is a block.
         """
         return not entry.hashed and self.naming.variables.of(lane) == IV_ALONE
 
@@ -168,7 +167,7 @@ class Message(Named):
         return any(name[0] in (IV, COUNTER, TEXT, MASK) for name in names)
 
     def _of_tag(self, lane: Term) -> bool:
-        """Return whether E_K(J_0) has been added to something: of that no part can be forgotten."""
+        """Return whether E_K(J_0) has been added to something: no part of that can be forgotten."""
         names = self.naming.variables.of(lane)
         return MASK in names and len(names) > 1
 
@@ -177,10 +176,10 @@ class Message(Named):
         return lane is not None and self._is_right(entry, lane, j, present)
 
     def key(self, entry: HashEntry) -> object:
-        """Return what has been absorbed before each state, and totals that are known."""
+        """Return what was absorbed before each state, and the known totals."""
         assert isinstance(entry, MessageEntry)
         known = ((name, n) for name, n in entry.totals.items() if name not in entry.held)
-        # Which IVs have 96 bits is of no account once J_0 is known.
+        # It no longer matters which IVs have 96 bits once J_0 is known.
         return (
             tuple(entry.weights.items()),
             tuple(known),
@@ -195,7 +194,7 @@ class Message(Named):
     # The return.
 
     def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        """Compare the status, and what is written.
+        """Compare the status and the output.
 
         Raises:
             Refutation: it differs.
@@ -214,7 +213,7 @@ class Message(Named):
         self.check_message(prover, entry)
 
     def refused(self, entry: MessageEntry) -> bool:
-        """Return whether a length is none that there may be."""
+        """Return whether a length is invalid."""
         for number, most in GREATEST.items():
             total = self._total(entry, number)
             if least(total) > most or greatest(total) < LEAST[number]:
@@ -224,11 +223,11 @@ class Message(Named):
         return False
 
     def check_message(self, prover: Prover[HashEntry], entry: MessageEntry) -> None:
-        """Compare what comes of a message that may be."""
+        """Compare the results of a valid message."""
         raise NotImplementedError
 
     def check_text(self, prover: Prover[HashEntry], entry: MessageEntry) -> None:
-        """Compare what is left of the output."""
+        """Compare the rest of the output."""
         length = entry.numbers["length"]
         if not isinstance(length, int):
             raise unsupported("what is left of a text is not known")

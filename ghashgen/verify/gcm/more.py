@@ -1,9 +1,9 @@
-"""What a message's next piece of text means: encrypt_more and decrypt_more, in `pieces`' frame.
+"""The meaning of encrypt_more and decrypt_more: a message's next piece of text (`pieces`).
 
-The begun block meets the last k bytes of the keystream that the state keeps, what follows the
-blocks E_K(N), E_K(N + 1), … as in `crypt`. What is left in the state: the counter stepped on by the
-blocks that have begun, and the keystream of the last one, if it is not full. The first text behind
-AAD that ends inside a block pads that block: X·H, and p = 0.
+The begun block meets the last k bytes of the keystream in the state. The blocks after it meet
+E_K(N), E_K(N + 1), … as in `crypt`. The call leaves in the state the counter, advanced by the
+blocks begun, and the keystream of the last one if it is not full. The first text after AAD that
+ends inside a block pads that block: X·H, and p = 0.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,14 +46,14 @@ from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.hash.entry import HashEntry
 
 COUNTER_CELL, KEPT_CELL = 1, 3
-"""Which 16 bytes of a state are the counter block, and the keystream that is kept."""
+"""Which 16 bytes of a state hold the counter block, and the kept keystream."""
 
 KEPT = f"{OTHER}{KEPT_CELL}"
 """The variable of that keystream."""
 
 
 class More(Piece, Crypt):
-    """What encrypt_more and decrypt_more have in common."""
+    """What encrypt_more and decrypt_more share."""
 
     takes: ClassVar[tuple[str, ...]] = ("table", "stream", "input", "output", "length")
     phases = (ASSOCIATED, TEXT_BEGUN)
@@ -72,14 +72,14 @@ class More(Piece, Crypt):
         return {**known, "stream": state, "input": self.input_cell}
 
     def closes(self, entry: PieceEntry) -> bool:
-        """Return whether a block of AAD has begun that text pads."""
+        """Return whether text has to pad a begun block of AAD."""
         aad, phase = entry.before["aad_length"], entry.before["phase"]
         return phase == ASSOCIATED and place_of(aad) != 0
 
     # The begun block.
 
     def begun_written(self, entry: PieceEntry) -> bool:
-        """Return whether what is to be written of the begun block is."""
+        """Return whether the output for the begun block is complete."""
         if not entry.taken:
             return True
         lane = self._begun_output(entry)
@@ -95,14 +95,14 @@ class More(Piece, Crypt):
         return lane
 
     def _begun_text(self, entry: PieceEntry) -> Form:
-        """Return the bytes of the piece in the begun block plus the keystream that is kept."""
+        """Return the piece's bytes in the begun block plus the kept keystream."""
         both = variable(INPUT) ^ variable(KEPT)
         return both.moves(((-8 * entry.place, (1 << 8 * entry.taken) - 1),), 8 * BLOCK_BYTES)
 
     # Cuts.
 
     def behind_begun(self, entry: PieceEntry, lanes: list[Term]) -> Kept | None:
-        """Return what is kept of what is behind the begun block."""
+        """Return what is kept for the blocks after the begun one."""
         kept = Crypt.carried(self, entry, lanes)
         if kept is None or not kept.lost:
             return kept
@@ -113,7 +113,7 @@ class More(Piece, Crypt):
     # The return.
 
     def check_rest(self, prover: Prover[HashEntry], entry: PieceEntry) -> None:
-        """Compare the output, the counter block and the keystream that is kept.
+        """Compare the output, the counter block and the kept keystream.
 
         Raises:
             Refutation: one of them differs.
@@ -156,7 +156,7 @@ class More(Piece, Crypt):
         return Crypt.prove(self, prover, lengths)
 
     def courses(self) -> Sequence[PieceCourse]:
-        """Return the states that a piece may come to: where text has come, then where AAD has."""
+        """Return the states that a piece may come to: after text, then after AAD."""
         held = HELD["length"]
         any_aad = Affine(1, 0, 0, GREATEST_OTHER, HELD["aad_length"])
         text = [
@@ -182,15 +182,15 @@ class EncryptMore(More, Encrypt):
     """encrypt_more: the ciphertext written is absorbed."""
 
     def next_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        """Return a block behind the begun one."""
+        """Return a block after the begun one."""
         return Encrypt.input_cell(self, entry, index)
 
     def named(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name the ciphertext behind the begun block."""
+        """Name the ciphertext after the begun block."""
         Encrypt.written(self, entry, vectors)
 
     def begun_block(self) -> Form:
-        """Return the begun block as it is hashed, in memory."""
+        """Return the begun block as it is hashed, in memory order."""
         return variable(INPUT) ^ variable(KEPT)
 
 
@@ -198,5 +198,5 @@ class DecryptMore(More, Decrypt):
     """decrypt_more: the ciphertext read is absorbed."""
 
     def next_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        """Return a block behind the begun one."""
+        """Return a block after the begun one."""
         return Decrypt.input_cell(self, entry, index)

@@ -1,20 +1,20 @@
-"""A whole message, its tag, and names for what is equal to parts of it (SP 800-38D, 7.1).
+"""A whole message, its tag, and names for values equal to parts of it (SP 800-38D, 7.1).
 
     J_0 = IV ‖ 00000001                              an IV of 96 bits
     J_0 = GHASH(IV, zero-padded ‖ 0^64 ‖ [8·iv_len]_64)            any other
     X   = GHASH(AAD, zero-padded ‖ C, zero-padded ‖ [8·aad_len]_64 ‖ [8·len]_64)
     tag = X + E_K(J_0)
 
-C is as in `crypt`, the first counter being inc32(J_0). The AAD's blocks are A_1, A_2, …, as the
-text's are C_1, C_2, …; both are absorbed by one state. What is proved equal to its definition
-goes on under a name that stands for any value:
+C is as in `crypt`, the first counter being inc32(J_0). The AAD's blocks are A_1, A_2, …, and the
+text's are C_1, C_2, …; one state absorbs both. A value that is proved equal to its definition gets
+a name that stands for any value:
 
     I, N    the IV, and the number of the first block of text, as soon as IV ‖ c is there
     M       E_K(J_0), as soon as it is computed; before there is text
-    L1      the block of lengths, in a register (L0: that of an IV which is hashed)
+    L1      the length block, in a register (L0: that of an IV which is hashed)
 
-The total lengths that it is made of become any numbers where a loop over their bytes is cut
-(`ghashgen.verify.engine.cut`), and are compared as numbers where L gets its name.
+The total lengths in the length block become arbitrary where a loop over their bytes is cut
+(`ghashgen.verify.engine.cut`). They are compared as numbers where L gets its name.
 """
 
 from collections.abc import Mapping
@@ -53,62 +53,63 @@ GREATEST = {"iv_length": GREATEST_OTHER, "aad_length": GREATEST_OTHER, "length":
 LEAST = {"iv_length": 1, "aad_length": 0, "length": 0}
 
 EVERY = (1 << 64) - 1
-"""The greatest number that a parameter may be."""
+"""The greatest value of a parameter."""
 
 DONE, DIFFERS, REFUSED = range(3)
-"""What is returned: all is well; the tag differs; a length is none that the standard allows."""
+"""Return values: success; the tag differs; the standard does not allow a length."""
 
 PARTIALS = {"iv_length": "R", "aad_length": "Q", "length": PARTIAL}
-"""The variables of last blocks of which only some bytes may be read, by the length."""
+"""The variables of last blocks that may be partly readable, by the length."""
 
 LETTERS = {"iv_length": NONCE, "aad_length": AAD, "length": BLOCK}
 """The letters of whole blocks."""
 
 BEFORE = (BLOCK_BYTES, 2 * BLOCK_BYTES)
-"""Bytes of AAD where the text is proved: the first that is not the text's length too, since equal
-totals cannot be told apart."""
+"""Bytes of AAD before the proof of the text. The first differs from the text's length too, since
+equal totals cannot be told apart.
+"""
 
 SAMPLE = 24
-"""Messages that the second line runs, each way."""
+"""Messages that the second line runs, in each direction."""
 
 IV_ALONE = frozenset({f"{NONCE}1"})
-"""The variable of an IV of 96 bits, which is not hashed."""
+"""The variable of a 96-bit IV, which is not hashed."""
 
 FIRST = 2
-"""The number of the first block of text, where the IV has 96 bits: inc32(1)."""
+"""The number of the first block of text with a 96-bit IV: inc32(1)."""
 
 
 TAG_FIRST = (
     "the text is decrypted after the tag was found right, and is right for this message: the proof "
     "follows only code that decrypts first, and clears the output if the tag differs"
 )
-"""Why an open of two passes is not proved."""
+"""Why a two-pass open is not proved."""
 
 
 @dataclass
 class MessageEntry(HashEntry):
-    """An entry, and the lengths that it has been called with."""
+    """An entry, and the lengths of its call."""
 
     weights: dict[str, int] = field(default_factory=dict)
     totals: dict[str, Number] = field(default_factory=dict)
     begun: bool = False
-    """Whether J_0 is known: from there on its blocks are of no account."""
+    """Whether J_0 is known: the IV's blocks no longer matter."""
     hashed: bool = False
-    """Whether J_0 is a hash, of an IV that has not 96 bits."""
+    """Whether J_0 is a hash, of an IV that does not have 96 bits."""
     moved: bool = False
-    """Whether some text lies behind a cut, so that N is not the number of the first block."""
+    """Whether some text is before a cut, so that N is not the number of the first block."""
     answer: bool | None = None
     """Whether the tag is right, once that is known."""
     unwritten: bool = False
-    """Whether it is right, and nothing of the text had been written by then."""
+    """Whether it is right, and no text had been written by then."""
     tagged: bool = False
-    """Whether the tag has its name, and nothing else of the message is left."""
+    """Whether the tag has its name, and only it is left of the message."""
     either: bool = False
-    """Whether that is so for some IVs only: then nothing is said of what is not refused."""
+    """Whether that holds for some IVs only: then only refusals can be compared."""
 
 
 class Named(Crypt):
-    """What a message is made of, and the names of what is equal to it."""
+    """What a message is made of, and the names of values equal to it."""
 
     returns = Result(32)
     meetings = True
@@ -129,7 +130,7 @@ class Named(Crypt):
         }
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {
             **super().every_parameter(),
             "iv": Buffer(Access.READ, "iv_length"),
@@ -156,7 +157,7 @@ class Named(Crypt):
         return data_cell(entry, self.naming, index, number, LETTERS[number], PARTIALS[number])
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> MessageEntry:
-        """Return the entry: nothing has been absorbed, and the state is 0."""
+        """Return the entry: nothing is absorbed, and the state is 0."""
         entry = MessageEntry(machine, abi, numbers, totals=dict(numbers))
         known = equals(numbers["iv_length"], IV_BYTES)
         entry.hashed, entry.either = known is not True, known is None
@@ -171,7 +172,7 @@ class Named(Crypt):
         return self.spec.blocks + sum(blocks_of(n) for n in entry.numbers.values())
 
     def _positions(self, entry: HashEntry) -> dict[str, int]:
-        """Return how much has been absorbed before each block that is left."""
+        """Return how much was absorbed before each remaining block."""
         aad, text = (blocks_of(entry.numbers[name]) for name in ("aad_length", "length"))
         names = [block_name(k + 1, AAD) for k in range(aad)]
         names += [block_name(k + 1) for k in range(text)]
@@ -181,17 +182,17 @@ class Named(Crypt):
         return {name: at for at, name in enumerate(names)}
 
     def _nonce(self, entry: HashEntry) -> dict[str, int]:
-        """Likewise of an IV that is hashed."""
+        """The same for an IV that is hashed."""
         blocks = blocks_of(entry.numbers["iv_length"])
         return {block_name(k + 1, NONCE): k for k in range(blocks)}
 
     # Names.
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name counters, E_K(J_0) and the block of lengths, and what a text has names for."""
+        """Name counters, E_K(J_0), the length block, and what a text has names for."""
         assert isinstance(entry, MessageEntry)
         m = entry.machine
-        # Behind a cut in the text N is another number.
+        # After a cut in the text N is another number.
         early = not entry.moved and "length" not in entry.held
         stage = (early, entry.begun, entry.hashed)
         nameless = self._nameless.setdefault(stage, set())
@@ -211,7 +212,7 @@ class Named(Crypt):
         super().written(entry, vectors)
 
     def _has_none(self, lane: Term, early: bool, begun: bool, hashed: bool) -> bool:
-        """Return whether a value has no name here, whatever the numbers of its entry are."""
+        """Return whether a value has no name here, for any numbers of its entry."""
         if lane.deps & (RAW | OPAQUE) or lane.op == "var":
             return True
         names = self.naming.variables.of(lane)
@@ -221,7 +222,7 @@ class Named(Crypt):
             return False
         if not hashed:
             return not early or names != IV_ALONE or self._counter(lane) is lane
-        # From a register to memory is a linear map: no other value can be J_0 there.
+        # Register to memory is a linear map: no other value can be J_0 there.
         return begun or lane.op != "moves"
 
     def _known(self, entry: MessageEntry, lane: Term, early: bool) -> Lane:
@@ -239,7 +240,7 @@ class Named(Crypt):
         return self._hashed(entry, lane, names) if lane.op == "moves" else lane
 
     def _hashed(self, entry: MessageEntry, lane: Term, names: frozenset[str]) -> Lane:
-        """Return I ‖ N - 1 if the lane is J_0, the hash of an IV and of its length."""
+        """Return I ‖ N - 1 if the lane is J_0 as the hash of an IV and its length."""
         known = isinstance(self._lengths(entry), int)
         if not known and self._block_of_lengths(entry) not in names:
             return lane
@@ -248,7 +249,7 @@ class Named(Crypt):
         form = self.terms.try_form(lane)
         if form is None or form != self._hash(entry, form, self._nonce(entry)):
             return lane
-        # From here on it is the state of the message, that of the IV is no more.
+        # From here on the state is the message's, and no longer the IV's.
         entry.begun, entry.weights = True, {}
         if not self.cutting:
             entry.weights = self._positions(entry)
@@ -262,9 +263,9 @@ class Named(Crypt):
         return self._named_masks[lane]
 
     def _counter(self, lane: Term) -> Lane:
-        """Return I ‖ N + c - 2 if the lane is IV ‖ c, c being a number from 1 on; k_0 may be added.
+        """Return I ‖ N + c - 2 if the lane is IV ‖ c for a number c from 1 on. k_0 may be added.
 
-        IV ‖ 0 is an IV that is not followed by its number yet.
+        IV ‖ 0 is an IV whose number has not joined yet.
         """
         if lane not in self._counters:
             k_0 = self.terms.entry(ROUND_KEY, 0)
@@ -278,7 +279,7 @@ class Named(Crypt):
         return self._counters[lane]
 
     def _number_of(self, lane: Lane) -> int:
-        """Return c if a lane is IV ‖ c, 0 if it is not."""
+        """Return c if a lane is IV ‖ c, and otherwise 0."""
         form, low = self.terms.try_form(lane), (1 << 8 * IV_BYTES) - 1
         if form is None or form.quadratic or form.constant & low:
             return 0
@@ -288,7 +289,7 @@ class Named(Crypt):
         return int.from_bytes(last, "big")
 
     def _block_of_lengths(self, entry: MessageEntry) -> str:
-        """Return the variable of the block of lengths: of a message, or of an IV that is hashed."""
+        """Return the variable of the length block: of a message, or of an IV that is hashed."""
         return f"{LENGTHS}{0 if entry.hashed and not entry.begun else 1}"
 
     def _lengths(self, entry: HashEntry) -> Lane:
@@ -320,7 +321,7 @@ class Named(Crypt):
         return super()._padded(entry, term, forms) if PARTIAL in names else term
 
     def _hash(self, entry: MessageEntry, form: Form, left: Mapping[str, int]) -> Form:
-        """Return GHASH over what is left and the block of lengths, in the variables of a form."""
+        """Return GHASH over the rest and the length block, in the variables of a form."""
         algebra, naming = self.naming.algebra, self.naming
         lengths, blocks = self._lengths(entry), len(left) + 1
         last = self._block_of_lengths(entry)
@@ -338,13 +339,13 @@ class Named(Crypt):
         return wanted.moves(algebra.memory, 128)
 
     def tag_form(self, entry: MessageEntry, form: Form) -> Form:
-        """Return the tag, in the variables that a form has."""
+        """Return the tag, in the variables of a form."""
         mask = variable(MASK)
         return self._hash(entry, form ^ mask, self._positions(entry)) ^ mask
 
 
 def blocks_of(number: Number) -> int:
-    """Return how many blocks so many bytes are."""
+    """Return the number of blocks that hold this many bytes."""
     if not isinstance(number, int):
         raise unsupported("what is left of a message is not known")
     return -(-number // BLOCK_BYTES)

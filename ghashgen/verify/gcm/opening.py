@@ -1,16 +1,16 @@
-"""What open means: the message of a tag that is right, or nothing (SP 800-38D, section 7.2).
+"""The meaning of open: the message if the tag is right, or nothing (SP 800-38D, section 7.2).
 
     tag' = the tag of the IV, the AAD and the ciphertext (`message`)
-    0, the text               if the first tag_len bytes of tag' are those given
-    1, zeros as far as out    if they are not
+    0, the text               if the first tag_len bytes of tag' are those received
+    1, zeros over all of out  if they are not
 
-tag' goes on under a name, O, as soon as it is there, so that what is made of it and of the tag that
-was given is linear in both, and the same whatever the message.
+tag' gets a name, O, as soon as it is computed. So what is computed from it and the received tag is
+linear in both, and the same for every message.
 
-Whether they are is the one condition that a secret may decide; each way is followed. The text has
-been compared by then; where the tags differ, `out` is written once more, from its beginning, and
-has to be zero to its end. That is an induction of its own over the length of the text, which is any
-by then. Tags have 4, 8 or 12 to 16 bytes: up to the comparison, any of these.
+The comparison is the one condition that a secret may decide; both ways are followed. The text has
+been compared by then. If the tags differ, `out` is written again from its beginning, and must be
+zero to its end. That is a separate induction over the length of the text, which is arbitrary by
+then. Tags have 4, 8 or 12 to 16 bytes: up to the comparison, any of these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 
 ANY_TAG = Affine(1, 0, min(TAGS), max(TAGS), f"{TAG} in all")
-"""What stands for one of them at a cut."""
+"""What replaces a tag's length at a cut."""
 
 WHOLE, ALL = "the whole output", "length in all"
-"""The output from its beginning, which is a buffer of its own, and its length."""
+"""The output from its beginning, as a separate buffer, and its length."""
 
 
 class Open(Phases, Decrypt):
@@ -70,7 +70,7 @@ class Open(Phases, Decrypt):
         """Whether a lane is the tag, by it and by what the tag depends on."""
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {**super().every_parameter(), **PARAMETERS}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
@@ -78,7 +78,7 @@ class Open(Phases, Decrypt):
         return {**super().every_cell(), "tag": given(self.terms)}
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> MessageEntry:
-        """Return the entry: nothing can be written from the output's beginning yet."""
+        """Return the entry: the output's beginning cannot be written again yet."""
         memory = machine.memory
         memory.regions[WHOLE] = Region(WHOLE, 0, 0, Access.OUTPUT, lambda index: None)
         memory.written[WHOLE] = {}
@@ -97,7 +97,7 @@ class Open(Phases, Decrypt):
         return known and MASK in names and GIVEN not in names
 
     def _named_tag(self, entry: MessageEntry, lane: Term) -> Lane:
-        """Return O if the lane is the tag, its bytes as in memory."""
+        """Return O if the lane is the tag in memory order."""
         if entry.tagged or not self._may_be_tag(lane):
             return lane
         left = tuple(entry.numbers[name] for name in ("aad_length", "length"))
@@ -111,20 +111,20 @@ class Open(Phases, Decrypt):
         return self.terms.variable(RIGHT) if self._tags[key] else lane
 
     def tag_form(self, entry: MessageEntry, form: Form) -> Form:
-        """Return the tag, in the variables that a form has: by its name, if it has that."""
+        """Return the tag, in the variables of a form: by its name, if it has one."""
         named = entry.tagged or RIGHT in form.linear
         return variable(RIGHT) if named else super().tag_form(entry, form)
 
     def steady(self, entry: MessageEntry) -> dict[str, Mapping[Value, Value]]:
         """Return totals, and the beginning of the output."""
         out = super().steady(entry)
-        # Behind a cut that has left some text behind, the output begins elsewhere.
+        # After a cut that has consumed text, the output begins elsewhere.
         if "length" in out and entry.numbers["length"] == entry.totals["length"]:
             out["length"] = {**out["length"], Pointer(self.out, 0): Pointer(WHOLE, 0)}
         return out
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
-        """Return what is kept, zeros behind what has been cleared."""
+        """Return what is kept, with zeros after what has been cleared."""
         assert isinstance(entry, MessageEntry)
         if entry.answer is not None:
             return self._cleared(entry, lanes)
@@ -138,7 +138,7 @@ class Open(Phases, Decrypt):
         return kept
 
     def _tagged(self, entry: MessageEntry, tag: Term) -> Kept | None:
-        """Keep the tag alone: its message is done with, and may have been any."""
+        """Keep only the tag: its message is finished, and may be any."""
         kept = Kept({tag: tag})
         if entry.tagged:
             return kept
@@ -168,7 +168,7 @@ class Open(Phases, Decrypt):
         return Kept({}, done={ALL: done})
 
     def _forget_tag(self, entry: MessageEntry) -> None:
-        """Let the length of the tag be any that there may be."""
+        """Let the tag's length be any valid one."""
         total = entry.totals[TAG]
         if TAG in entry.held or not isinstance(total, Affine) or not may_be(total):
             return
@@ -178,14 +178,14 @@ class Open(Phases, Decrypt):
         put_in_place(m, {total: ANY_TAG}, entry.live)
 
     def cases(self, entry: HashEntry) -> tuple[str, Sequence[Number]] | None:
-        """Return the lengths of tags, once the text is done."""
+        """Return the lengths of tags, once the text is finished."""
         assert isinstance(entry, MessageEntry)
         if entry.numbers["length"] == 0 and {TAG, "length"} <= entry.held:
             return ANY_TAG.unknown, TAGS
         return None
 
     def may_be_known(self, prover: Prover[HashEntry], entry: HashEntry, value: Term) -> bool:
-        """Return whether a value is 0 if and only if the tag is the one that was given."""
+        """Return whether a value is 0 if and only if the tag is the received one."""
         assert isinstance(entry, MessageEntry)
         size = entry.numbers[TAG]
         if entry.answer is not None or not isinstance(size, int):
@@ -193,7 +193,7 @@ class Open(Phases, Decrypt):
         return tells_apart(self.terms, value, size, lambda form: self.tag_form(entry, form))
 
     def answered(self, prover: Prover[HashEntry], entry: HashEntry, zero: bool) -> None:
-        """Note whether the tag is right. If it is not, the output is written anew."""
+        """Note whether the tag is right. If it is not, the output is written again."""
         assert isinstance(entry, MessageEntry)
         entry.answer = zero
         memory = entry.machine.memory
@@ -202,7 +202,7 @@ class Open(Phases, Decrypt):
         if not entry.unwritten:
             self.check_text(prover, entry)
         if zero:
-            # The text stays what it is.
+            # The text stays as it is.
             memory.regions[WHOLE].size = 0
             return
         if self.cutting and not entry.tagged:
@@ -210,12 +210,12 @@ class Open(Phases, Decrypt):
         memory.written[self.out] = {}
 
     def _from_the_beginning(self, entry: MessageEntry) -> bool:
-        """Let the output, all of which has been compared, be one of any length, under one name.
+        """Let the output, all of which has been compared, have any length, under one name.
 
-        Returns whether it is.
+        Returns whether it does.
 
         Raises:
-            Refutation: nobody knows any more where it began.
+            Refutation: its beginning is not known any more.
         """
         m = entry.machine
         if "length" not in entry.held:
@@ -226,7 +226,7 @@ class Open(Phases, Decrypt):
             if not values:
                 return False
             entry.held |= {"length"}
-        # Nothing can be done to it any more under the name that it had.
+        # It can no longer be written under its old name.
         entry.numbers["length"] = 0
         for name in of_length(self, "length"):
             m.memory.regions[name].size = 0
@@ -234,7 +234,7 @@ class Open(Phases, Decrypt):
         return True
 
     def continued(self, prover: Prover[HashEntry], entry: HashEntry) -> bool:
-        """Prove that all of the output is zero, whatever its length, where the tags differ."""
+        """Prove that all of the output is zero, for any length, if the tags differ."""
         assert isinstance(entry, MessageEntry)
         if entry.answer is not False or ALL not in entry.numbers or entry.judged:
             return False
@@ -269,22 +269,22 @@ class Open(Phases, Decrypt):
             )
 
     def tags(self) -> Sequence[Numbers]:
-        """Return the lengths of tags: from 12 on at once. No other number is one of these."""
+        """Return the lengths of tags, from 12 on together. No other number equals one of these."""
         return tuple(
             {TAG: Affine(1, 0, low, high, TAG)} for low, high in ((12, 16), (4, 4), (8, 8))
         )
 
     def tag_of(self, k: int) -> Numbers:
-        """Return the length of a tag for message k of the second line."""
+        """Return a tag length for message k of the second line."""
         return {TAG: TAGS[k % len(TAGS)]}
 
     def tags_refused(self) -> Sequence[Numbers]:
-        """Return those that are refused."""
+        """Return the invalid lengths."""
         ranges = ((0, 3), (5, 7), (9, 11), (17, EVERY))
         return tuple({TAG: Affine(1, 0, low, high, TAG)} for low, high in ranges)
 
     def refused(self, entry: MessageEntry) -> bool:
-        """Return whether a length is none that there may be."""
+        """Return whether a length is invalid."""
         return super().refused(entry) or not (TAG in entry.held or may_be(entry.totals[TAG]))
 
 

@@ -1,4 +1,4 @@
-"""What the functions of an AES-GCM kernel mean, one operation a class."""
+"""What the functions of an AES-GCM kernel mean, one class per operation."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -49,7 +49,7 @@ class Init(GcmMeaning, hashes.Init):
     def _named(self, lane: Lane) -> Lane:
         if of_table(lane):
             return self.naming.power(lane)
-        # Only functions of the key are left that may be E_K(0).
+        # Only remaining functions of the key can be E_K(0).
         return self.terms.entry("subkey", 1) if self._is_subkey(lane) else lane
 
     def _is_subkey(self, lane: Lane) -> bool:
@@ -59,7 +59,7 @@ class Init(GcmMeaning, hashes.Init):
             for term in parts_first(lane, self._linear):
                 parts = parts_of(term)
                 self._linear[term] = term.op != "clmul" and all(map(self._linear.get, parts))
-            # Products of the wrong subkey have many terms, and are none.
+            # Products of the wrong subkey have many terms, and are no powers.
             found = self._linear[lane] and self.terms.try_form(lane) == self.subkey
             self._subkeys[lane] = found
         return self._subkeys[lane]
@@ -83,7 +83,7 @@ class Init(GcmMeaning, hashes.Init):
 
 
 class Update(GcmMeaning, hashes.Update):
-    """update: the state after AAD, or whatever is hashed as it stands, of any length."""
+    """update: the state after AAD, or other data that is hashed unchanged, of any length."""
 
 
 class Power(GcmMeaning, hashes.Power):

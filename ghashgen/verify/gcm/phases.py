@@ -1,4 +1,4 @@
-"""The phases of a message, proved the last one first: text, AAD, IV; and what is refused."""
+"""The phases of a message, proved from the last: text, AAD, IV; and refusals."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -27,17 +27,18 @@ from ghashgen.verify.gcm.named import (
 from ghashgen.verify.hash.entry import HashEntry
 
 OTHER_IVS = (2 * BLOCK_BYTES, 3 * BLOCK_BYTES, 4 * BLOCK_BYTES)
-"""Bytes of IVs that have not 96 bits, behind which text and AAD are proved: the first that is not
-the length of one of these too, since equal totals cannot be told apart."""
+"""Bytes of IVs without 96 bits, before the proofs of text and AAD. The first differs from the other
+lengths too, since equal totals cannot be told apart.
+"""
 
 _TEXT = Claim(1, GREATEST_TEXT, "length")
 
 
 class TextCourse(Course):
-    """An induction over the text, behind some AAD."""
+    """An induction over the text, after some AAD."""
 
     def numbers(self, value: Number) -> Numbers:
-        """Return all numbers where the text has a length."""
+        """Return all numbers for one length of the text."""
         before = next(length for length in BEFORE if length != value)
         return _behind_other_iv({**super().numbers(value), "aad_length": before})
 
@@ -46,12 +47,12 @@ class AadCourse(Course):
     """An induction over the AAD."""
 
     def numbers(self, value: Number) -> Numbers:
-        """Return all numbers where the AAD has a length."""
+        """Return all numbers for one length of the AAD."""
         return _behind_other_iv(super().numbers(value))
 
 
 def _behind_other_iv(numbers: Numbers) -> Numbers:
-    """Return numbers with an IV of another length where none is said."""
+    """Return numbers with an IV of another length if they name none."""
     if "iv_length" in numbers:
         return numbers
     others = numbers.values()
@@ -62,24 +63,24 @@ class Phases(Message):
     """seal and open, phase by phase."""
 
     def tags(self) -> Sequence[Numbers]:
-        """Return the lengths of tags that are proved one after another, or several at once."""
+        """Return the lengths of tags, each proved alone or several together."""
         return ({},)
 
     def tag_of(self, k: int) -> Numbers:
-        """Return the length of a tag for message k of the second line."""
+        """Return a tag length for message k of the second line."""
         return {}
 
     def tags_refused(self) -> Sequence[Numbers]:
-        """Return those that are refused."""
+        """Return the invalid lengths."""
         return ()
 
     def _every_length(
         self, prover: Prover[HashEntry], lengths: Iterable[int] | None, parts: int
     ) -> Shown:
-        """Prove it for every IV, AAD and text; what cannot be shown of all may be wrong for one.
+        """Prove it for every IV, AAD and text; what cannot be shown for all may be wrong for one.
 
         Raises:
-            Refutation: of one message, if there is one that tells what is wrong.
+            Refutation: of a single message, if one shows what is wrong.
         """
         if lengths is not None:
             return self._chosen(prover, sorted(set(lengths)))
@@ -104,7 +105,7 @@ class Phases(Message):
         return Shown((("IV, AAD and text, every length of each", "induction"),), behind)
 
     def _chosen(self, prover: Prover[HashEntry], lengths: Sequence[int]) -> Shown:
-        """Prove it for texts of some lengths; nothing is then claimed of other messages."""
+        """Prove it for texts of some lengths; nothing is claimed of other messages."""
         for tag in self.tags():
             course = TextCourse(_TEXT, 1, {**tag, "iv_length": IV_BYTES})
             for length in lengths:
@@ -113,7 +114,7 @@ class Phases(Message):
         return Shown(((words, "execution"),))
 
     def _every_message(self, prover: Prover[HashEntry]) -> Behind:
-        """Prove it phase by phase, the last one first: what is before may then be any."""
+        """Prove it phase by phase, from the last: what precedes may then be anything."""
         first, *more = self.tags()
         self._refusals(prover, first)
         group = BLOCK_BYTES * self.gcm.blocks
@@ -132,7 +133,7 @@ class Phases(Message):
         except Refutation as refutation:
             if refutation.category is not Category.UNSUPPORTED:
                 raise
-            # An IV of 96 bits has code of its own, beside that for all others.
+            # A 96-bit IV has its own code, beside that for all others.
             self._course(prover, TextCourse(_TEXT, group, first), executed)
             self._course(prover, self._of_aad({**first, "length": any_text}), executed)
             self._any_iv(prover, ivs)
@@ -145,7 +146,7 @@ class Phases(Message):
     def _any_aad(
         self, prover: Prover[HashEntry], others: Numbers, executed: Iterable[int]
     ) -> Affine:
-        """Prove it for any AAD; behind some IV there may be no state that this is proved from."""
+        """Prove it for any AAD; for some IV no state may lead into this proof."""
         course = self._of_aad(others)
         for length in executed:
             prover.prove(course.numbers(length))
@@ -170,7 +171,7 @@ class Phases(Message):
         return join(prover, course, prove_longer(prover, course))
 
     def _sample(self, prover: Prover[HashEntry], group: int) -> list[Numbers]:
-        """Return the messages of the second line: IVs of both kinds, AAD and text at random."""
+        """Return the second line's messages: IVs of both kinds, random AAD and text."""
         drawn = random.Random(prover.function.symbol)
         most = 2 * group + 2 * BLOCK_BYTES
         out: list[Numbers] = []
@@ -181,7 +182,7 @@ class Phases(Message):
         return out
 
     def _refusals(self, prover: Prover[HashEntry], tag: Numbers) -> None:
-        """Prove that lengths are refused which the standard has no meaning for."""
+        """Prove that lengths outside the standard's limits are refused."""
         anything: dict[str, Number] = {n: Affine(1, 0, 0, EVERY, n) for n in (*GREATEST, *tag)}
         right: dict[str, Number] = {
             number: Affine(1, 0, LEAST[number], most, number) for number, most in GREATEST.items()

@@ -1,22 +1,22 @@
-"""What a message's next piece means, AAD (`aad`) or text (`more`), of any length, from any state.
+"""The meaning of a message's next piece: AAD (`aad`) or text (`more`).
 
-docs/gcm-streams.md says it. p bytes of a block have come before, so that a piece of n bytes fills
-up to k = 16 - p of them (k = 0 where p = 0), and goes on from there as any text or AAD does:
+It may have any length, and come in any state. docs/gcm-streams.md defines it. p bytes of a block
+came before. A piece of n bytes fills up to k = 16 - p of them (k = 0 if p = 0), and continues as
+any text or AAD does:
 
     X   = X + B(p, the bytes), and X·H if the block is full then       variable W, its product apart
     X'  = X absorbed over what follows, a last partial block added and not multiplied
 
-What follows the begun block begins at byte 0 of its buffer, which the piece enters k bytes before:
-the begun block lies at the 16 bytes before, and the blocks behind it are blocks 1, 2, … of a piece
-of n - k bytes that began with a block. So the 16 places of p are followed one by one, each with the
-rest of the length so far unknown:
+The bytes after the begun block begin at byte 0 of their buffer, and the piece enters k bytes before
+that. So the begun block lies in the 16 bytes before, and the blocks after it are blocks 1, 2, … of
+a piece of n - k bytes that began with a block. The 16 places of p are followed one by one, each
+with the rest of the length so far unknown:
 
     p = 0    every n, by execution and induction
-    p > 0    n <= k by execution; any other n by one run, that leads to a state where p = 0 has led
+    p > 0    n <= k by execution; any other n by one run, to a state where p = 0 has led
 
-If it is more with what has come than there may be, nothing is done. At the first cut all lengths in
-the state become any: they have been compared by then with what they should be, and are compared
-again at the return.
+If the sum exceeds the maximum, nothing is done. At the first cut all lengths in the state become
+arbitrary: they have been compared by then, and are compared again at the return.
 """
 
 import random
@@ -69,23 +69,23 @@ from ghashgen.verify.x86_64.abi import Abi
 from ghashgen.verify.x86_64.machine import Machine
 
 SAMPLE = 32
-"""Pieces that the second line runs, each way."""
+"""Pieces that the second line runs, in each direction."""
 
 
 class Piece(Streamed, Update):
-    """What is common to AAD and text."""
+    """What AAD and text share."""
 
     holds_state = "stream"
     meetings = True
     repeats = False
     phases: ClassVar[tuple[int, ...]]
-    """From which a piece may come."""
+    """The phases in which a piece may come."""
     steps: ClassVar[bool]
-    """Whether it is text: the counter and the keystream go on."""
+    """Whether it is text: the counter and the keystream advance."""
 
     @property
     def most(self) -> int:
-        """Return the most bytes that there may be in all."""
+        """Return the maximum total of bytes."""
         return GREATEST[self.number]
 
     @property
@@ -96,7 +96,7 @@ class Piece(Streamed, Update):
     # The entry.
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> PieceEntry:
-        """Return the entry, the begun block's bytes before the beginning of the buffers."""
+        """Return the entry, with the begun block's bytes before the beginning of the buffers."""
         before = {name: numbers.pop(held) for name, held in HELD.items()}
         self.held = before
         for name, number in before.items():
@@ -117,11 +117,11 @@ class Piece(Streamed, Update):
         return entry
 
     def closes(self, entry: PieceEntry) -> bool:
-        """Return whether a block of AAD has begun that text pads."""
+        """Return whether text has to pad a begun block of AAD."""
         return False
 
     def _enter_before(self, entry: PieceEntry) -> None:
-        """Let the buffers begin behind the begun block."""
+        """Let the buffers begin after the begun block."""
         room = entry.room
         if not room:
             return
@@ -133,7 +133,7 @@ class Piece(Streamed, Update):
         move_pointers(m, names, room)
 
     def status(self, entry: PieceEntry) -> int:
-        """Return what the call has to return.
+        """Return the call's correct status.
 
         Raises:
             UndecidedError: that depends on an unknown.
@@ -159,18 +159,18 @@ class Piece(Streamed, Update):
         return self.next_cell(entry, index)
 
     def next_cell(self, entry: HashEntry, index: int) -> Lane | None:
-        """Return a block behind the begun one."""
+        """Return a block after the begun one."""
         raise NotImplementedError
 
     def work(self, entry: HashEntry) -> int:
-        """Return how many blocks a run goes through: none if the call is refused."""
+        """Return how many blocks a run takes: none if the call is refused."""
         assert isinstance(entry, PieceEntry)
         return super().work(entry) if self.status(entry) == DONE else self.spec.blocks
 
     # Names.
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name X with the bytes of the begun block, and the blocks behind it."""
+        """Name X with the bytes of the begun block, and the blocks after it."""
         assert isinstance(entry, PieceEntry)
         if entry.first and entry.place:
             m = entry.machine
@@ -179,7 +179,7 @@ class Piece(Streamed, Update):
         self.named(entry, vectors)
 
     def named(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name what is behind the begun block."""
+        """Name values after the begun block."""
         Update.written(self, entry, vectors)
 
     def _begun(self, entry: PieceEntry, lane: Lane) -> Lane:
@@ -197,13 +197,13 @@ class Piece(Streamed, Update):
         return self.begun_block().mask(ones).moves(self.naming.algebra.register, 128)
 
     def begun_block(self) -> Form:
-        """Return the begun block as it is hashed, in memory."""
+        """Return the begun block as it is hashed, in memory order."""
         return variable(INPUT)
 
     # Cuts.
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
-        """Return what is kept; behind the first cut nobody knows what the state's lengths were."""
+        """Return what is kept; after the first cut the state's old lengths are unknown."""
         assert isinstance(entry, PieceEntry)
         if self.status(entry) != DONE or (entry.first and not self._begun_right(entry)):
             return None
@@ -225,21 +225,21 @@ class Piece(Streamed, Update):
         return kept
 
     def behind_begun(self, entry: PieceEntry, lanes: list[Term]) -> Kept | None:
-        """Return what is kept of what is behind the begun block."""
+        """Return what is kept for the blocks after the begun one."""
         return super().carried(entry, lanes)
 
     def _begun_right(self, entry: PieceEntry) -> bool:
-        """Return whether the begun block has been dealt with, and the state's numbers."""
+        """Return whether the begun block and the state's numbers are finished."""
         if least(entry.length) < max(entry.room, 1):
             return False
         return self._wrong_number(entry) is None and self.begun_written(entry)
 
     def begun_written(self, entry: PieceEntry) -> bool:
-        """Return whether what is to be written of the begun block is."""
+        """Return whether the output for the begun block is complete."""
         return True
 
     def numbers_after(self, entry: PieceEntry) -> dict[str, Number]:
-        """Return the numbers of the state that the call leaves."""
+        """Return the state's numbers after the call."""
         after = dict(entry.before)
         after[self.number] = combined(after[self.number], entry.length, 1)
         if self.steps:
@@ -249,7 +249,7 @@ class Piece(Streamed, Update):
         return after
 
     def _wrong_number(self, entry: PieceEntry) -> str | None:
-        """Return the first number in the state that is not what it should be, None if none is."""
+        """Return the first wrong number in the state, or None."""
         written = entry.machine.memory.written["stream"]
         for name, wanted in self.numbers_after(entry).items():
             at = PLACES[name]
@@ -259,14 +259,14 @@ class Piece(Streamed, Update):
         return None
 
     def key(self, entry: HashEntry) -> object:
-        """Return what has been absorbed before each state; the state's numbers are in memory."""
+        """Return what was absorbed before each state; the state's numbers are in memory."""
         assert isinstance(entry, PieceEntry)
         return super().key(entry), entry.first
 
     # The return.
 
     def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        """Compare the status, the state and what is written.
+        """Compare the status, the state and the output.
 
         Raises:
             Refutation: one of them differs.
@@ -301,7 +301,7 @@ class Piece(Streamed, Update):
             raise Refutation(Category.FUNCTION, "a text is written, though the call does nothing")
 
     def check_rest(self, prover: Prover[HashEntry], entry: PieceEntry) -> None:
-        """Compare what is neither X nor a number: of AAD nothing else changes."""
+        """Compare the rest of the state, beside X and the numbers. AAD changes nothing else."""
         self.kept(entry, range(BLOCK_BYTES, PLACES["aad_length"]))
         self.kept(entry, range(PLACES["phase"] + NUMBER_BYTES, STREAM_BYTES))
 
@@ -361,12 +361,12 @@ class Piece(Streamed, Update):
         raise NotImplementedError
 
     def course(self, others: Numbers) -> PieceCourse:
-        """Return the pieces that may come to a state."""
+        """Return the course of the pieces that may come to a state."""
         claim, group = Claim(1, self.most, self.number), BLOCK_BYTES * self.gcm.blocks
         return PieceCourse(claim, group, others, HELD[self.number])
 
     def refusals(self) -> Iterator[Numbers]:
-        """Yield the numbers of calls that are refused: too long a piece, then no such message."""
+        """Yield the numbers of refused calls: pieces that are too long, then wrong phases."""
         raise NotImplementedError
 
     def _behind(self, prover: Prover[HashEntry]) -> Behind:

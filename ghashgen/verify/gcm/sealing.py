@@ -22,7 +22,7 @@ class Seal(Phases, Encrypt):
     )  # fmt: skip
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {**super().every_parameter(), "tag": Buffer(Access.WRITE, BLOCK_BYTES)}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
@@ -32,7 +32,7 @@ class Seal(Phases, Encrypt):
     def _named(self, entry: HashEntry, lane: Lane) -> Lane:
         if not isinstance(lane, Term) or not lane.deps & RAW:
             return super()._named(entry, lane)
-        # In memory another buffer's may still be made of overlapping loads.
+        # Another buffer's block may still consist of overlapping loads in memory.
         text = PARTIAL in self.naming.variables.of(lane)
         return self._padded(entry, lane, ("memory", "register") if text else ("register",))
 

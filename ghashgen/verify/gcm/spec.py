@@ -1,7 +1,7 @@
-"""What an AES-GCM kernel claims to be.
+"""What an AES-GCM kernel claims.
 
-As of a hash (`ghashgen.verify.hash.spec`), with the size of the key, and with round keys among the
-cells of the table: ("key", i) is round key i, from 0, as FIPS 197 writes its words w[4i] … w[4i+3].
+Like a hash (`ghashgen.verify.hash.spec`), with a key size, and with round keys among the table's
+cells: ("key", i) is round key i, from 0, as FIPS 197 writes its words w[4i] … w[4i+3].
 """
 
 import re
@@ -21,8 +21,9 @@ from ghashgen.verify.hash import spec as hashes
 OPERATIONS: dict[str, tuple[str, ...]] = {
     name: operation.takes for name, operation in operations.OPERATIONS.items()
 }
-"""The operations, each with its parameters in the order of this package's own interface; what they
-are to do stands in `ghashgen.verify.gcm.operations`."""
+"""The operations, each with its parameters in the order of this package's own interface.
+`ghashgen.verify.gcm.operations` defines them.
+"""
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,9 @@ class GcmFunction(hashes.FunctionSpec):
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
 
     in_place: bool = False
-    """Whether input and output are one buffer, and nothing is said of two; both are proved of what
-    is false here."""
+    """Whether the statement covers only input and output in one buffer. If false, both cases are
+    proved.
+    """
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,7 +49,7 @@ class GcmFunction(hashes.FunctionSpec):
 class GcmSpec:
     """A kernel's statement: functions, calling convention, key, bit order, table.
 
-    `cells[c]` is what stands at byte 16·c of the table (`parse_cell`), None where that is nothing.
+    `cells[c]` is what stands at byte 16·c of the table (`parse_cell`), or None for nothing.
     `table_align` is the alignment in bytes that the caller guarantees.
 
     Raises:
@@ -74,7 +76,7 @@ class GcmSpec:
                 f"round keys {', '.join(map(str, sorted(held))) or 'none'} in the table",
                 f"a key of {self.key_bits} bits has 0 to {self.rounds}, and all are wanted",
             )
-        # For what it refuses.
+        # For its refusals.
         _ = self.hash
 
     @property
@@ -84,12 +86,12 @@ class GcmSpec:
 
     @property
     def rounds(self) -> int:
-        """Rounds of AES, one fewer than the round keys."""
+        """Rounds of AES: one less than the round keys."""
         return ROUNDS[self.key_bytes]
 
     @cached_property
     def hash(self) -> hashes.KernelSpec:
-        """What it claims of GHASH: the cells of the hash subkey's powers."""
+        """The claims about GHASH: the cells of the hash subkey's powers."""
         return hashes.KernelSpec(
             name=self.name,
             abi=self.abi,
@@ -117,7 +119,7 @@ class GcmSpec:
 
 
 def parse_cell(text: str) -> tuple[str, int] | None:
-    """Return ("key", 3) for "key3", and what it is of a hash otherwise.
+    """Return ("key", 3) for "key3", and otherwise a hash's cell.
 
     Raises:
         GhashgenError: it is none of these.

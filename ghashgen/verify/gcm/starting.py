@@ -1,14 +1,14 @@
-"""What begins a message in pieces: `start`, from an IV to a state.
+"""The meaning of `start`, which begins a message in pieces: from an IV to a state.
 
-    J_0                     as of any message (`named`)
+    J_0                     as for any message (`named`)
     X, keystream            zeros
     the counter block       inc32(J_0)
     E_K(J_0)
     lengths, phase          0, 0, 1
 
-It is a message of which nothing but the IV has come, so that the IV's phase of `seal` and `open` is
-this one's. Only the loop over the IV is cut: what follows is straight, and is run from each state
-that the loop may end in. Nothing of the state can be read before it is written.
+It is a message of which only the IV has come, so the IV's phase of `seal` and `open` applies. Only
+the loop over the IV is cut. The straight code after it runs from each state that the loop may end
+in. Nothing of the state can be read before it is written.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ from ghashgen.verify.x86_64.regions import Access
 LENGTH = "iv_length"
 
 NO_MORE: dict[str, Number] = {"aad_length": 0, "length": 0}
-"""How much has come beside the IV."""
+"""The lengths beside the IV's."""
 
 
 class Start(Message):
@@ -45,7 +45,7 @@ class Start(Message):
     takes: ClassVar[tuple[str, ...]] = ("table", "stream", "iv", LENGTH)
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {**super().every_parameter(), "stream": Buffer(Access.WRITE, STREAM_BYTES)}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:

@@ -1,13 +1,13 @@
-"""A message in pieces: the 96 bytes of its state, of every kind that a call may be entered with.
+"""A message in pieces: the 96 bytes of its state, of every kind that a call may meet.
 
-docs/gcm-streams.md lays the state out and says what each call is. On entry X, the counter block,
-E_K(J_0), the keystream and the last 8 bytes are any; the lengths and the phase are public numbers
-that stand in memory, 8 bytes each. A state is *valid* if its phase is 1 and no text has come, or 2
-and some has, and neither length is more than SP 800-38D allows; with any other phase it is no
-message, whatever it holds.
+docs/gcm-streams.md gives the layout and the calls. On entry X, the counter block, E_K(J_0), the
+keystream and the last 8 bytes are arbitrary. The lengths and the phase are public numbers in
+memory, 8 bytes each. A state is *valid* if its phase is 1 and no text has come, or 2 and some has,
+and both lengths are within SP 800-38D's limits. With any other phase it is no message, whatever it
+holds.
 
-How far a block has begun is a length modulo 16, so each of the 16 residues is followed by itself,
-with the rest of the length unknown.
+A length modulo 16 gives the bytes in the begun block, so each of the 16 residues is followed
+separately, with the rest of the length unknown.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ STREAM_BYTES = 96
 """Bytes of a state."""
 
 PLACES = {"aad_length": 64, "length": 72, "phase": 80}
-"""Where in it the numbers stand."""
+"""Offsets of its numbers in bytes."""
 
 NUMBER_BYTES = 8
 
@@ -49,7 +49,7 @@ MASK_CELL = 2
 """Which 16 bytes are E_K(J_0); the first are X."""
 
 OTHER = "O"
-"""The letter of the variables of what stands in the other bytes."""
+"""The letter of the variables of the other bytes."""
 
 ASSOCIATED, TEXT_BEGUN = 1, 2
 """Phases: AAD may come; text has."""
@@ -58,15 +58,15 @@ KNOWN = ((5, 0, 1), (32, 0, 1), (5, 33, 2), (3, 16, 2), (16, 21, 2), (5, 7, 0), 
 """Some lengths of AAD and text, and phases."""
 
 MISPLACED = 3
-"""What is returned where the phase is none of the two."""
+"""The return value if the phase is none of the two."""
 
 
 CELLS = ("X", "the counter block", "E_K(J_0)", "the keystream", "the block of numbers", "the phase")
-"""What each 16 bytes are called."""
+"""The name of each 16 bytes."""
 
 
 def check_cells(prover: Prover[E], entry: E, wanted: Sequence[Form]) -> None:
-    """Compare the bytes of the state that a call leaves with their definitions, 16 at a time.
+    """Compare the state that a call leaves with its definition, 16 bytes at a time.
 
     Raises:
         Refutation: they differ.
@@ -82,7 +82,7 @@ def check_cells(prover: Prover[E], entry: E, wanted: Sequence[Form]) -> None:
 
 
 def residues(number: str, least: int, greatest: int) -> Iterator[tuple[int, Number]]:
-    """Yield the numbers from one to another by what they leave modulo 16, with that."""
+    """Yield (residue, numbers) modulo 16 for the numbers from `least` to `greatest`."""
     for r in range(BLOCK_BYTES):
         low = -(-max(0, least - r) // BLOCK_BYTES)
         high = (greatest - r) // BLOCK_BYTES
@@ -90,11 +90,11 @@ def residues(number: str, least: int, greatest: int) -> Iterator[tuple[int, Numb
 
 
 class Streamed(GcmMeaning):
-    """What is common to the functions that go on from a state."""
+    """What functions that continue from a state share."""
 
     returns = Result(32)
     claimed: ClassVar[str] = "every state"
-    """What it is proved for, in words."""
+    """The states that it is proved for, in words."""
 
     def __init__(self, spec: "GcmSpec", function: "GcmFunction", cutting: bool) -> None:
         self.held: dict[str, Number] = {}
@@ -102,7 +102,7 @@ class Streamed(GcmMeaning):
         super().__init__(spec, function, cutting)
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return {**super().every_parameter(), "stream": Buffer(Access.UPDATE, STREAM_BYTES)}
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
@@ -117,7 +117,7 @@ class Streamed(GcmMeaning):
         return {**super().every_cell(), "stream": stream}
 
     def entry(self, machine: Machine, abi: Abi, numbers: dict[str, Number]) -> HashEntry:
-        """Return the entry: the numbers stand in the state."""
+        """Return the entry, with the numbers in the state."""
         machine.memory.written["stream"].update(self._stored())
         return super().entry(machine, abi, numbers)
 
@@ -136,7 +136,7 @@ class Streamed(GcmMeaning):
             raise Refutation(Category.FUNCTION, "something is written, though the call is refused")
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name the block of lengths, in a register."""
+        """Name the length block, in a register."""
         m = entry.machine
         for k in vectors:
             m.vec[k] = tuple(map(self._length_block, m.vec[k]))
@@ -184,7 +184,7 @@ class Streamed(GcmMeaning):
     def states(self) -> Iterator[Numbers]:
         """Yield the numbers of all states: valid ones, and those of no message.
 
-        A few known ones come first: what is wrong of them is told as what it is.
+        A few known ones come first, so that their faults are reported for what they are.
         """
         for known in KNOWN:
             yield dict(zip(PLACES, known, strict=True))

@@ -17,13 +17,13 @@ TEXT = "T"
 """The letter of the variables of blocks to encrypt."""
 
 NONCE, AAD = "V", "D"
-"""The letters of the variables of blocks of an IV, and of AAD: behind "B", as forms want them."""
+"""The letters of the variables of blocks of an IV, and of AAD: after "B", as forms need them."""
 
 MASK, LENGTHS = "M", "L"
-"""The variables of E_K(J_0), and of the block of lengths."""
+"""The variables of E_K(J_0), and of the length block."""
 
 RIGHT, GIVEN = "O", "G"
-"""The variables of the tag of a message, and of the one that open is given."""
+"""The variables of a message's tag, and of the received one."""
 
 ROUND_KEY_LETTER, KEY_LETTER = "K", "U"
 """The letters of the variables that are round keys K0, K1, …, and 16 bytes of a key: U1, U2."""
@@ -44,11 +44,11 @@ WORDS = {
     NUMBER_LETTER: "the lengths",
     TEXT: "block {} of the text",
 }
-"""What they are called."""
+"""What messages call them."""
 
 
 class GcmAlgebra(Algebra):
-    """Forms of table entries: round keys are 128 bits of their own each, as they are in memory."""
+    """Forms of table entries: each round key is 128 bits of its own, in memory order."""
 
     def _define(self, kind: str, power: int) -> Form:
         if kind == ROUND_KEY:
@@ -57,5 +57,5 @@ class GcmAlgebra(Algebra):
 
 
 def naming(algebra: GcmAlgebra) -> Naming:
-    """Return an empty pool of terms that has the S-box, and what recognises values in it."""
+    """Return an empty pool of terms with the S-box, and its recogniser of values."""
     return Naming(algebra, (boxes().kind,), WORDS)

@@ -1,1 +1,1 @@
-"""The statement about GHASH and POLYVAL, and how it is shown for every length."""
+"""The statement about GHASH and POLYVAL, and its proof for every length."""

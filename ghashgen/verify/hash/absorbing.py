@@ -1,8 +1,8 @@
 """What is kept where a loop is cut: accumulators, and functions of the input ahead of them.
 
 The accumulators are values that the specification names (a state, or a block waiting to be
-absorbed) and become fresh variables Y0, Y1, …, each with the number of blocks absorbed before it; a
-function of the input ahead (`ghashgen.verify.hash.ahead`) stays what it is, with its blocks counted
+absorbed). They become fresh variables Y0, Y1, …, each with the number of blocks absorbed before it.
+A function of the input ahead (`ghashgen.verify.hash.ahead`) stays as it is, with its blocks counted
 from the new position.
 """
 
@@ -58,10 +58,10 @@ def absorbed(
     to_the_end: bool = False,
     apart: int = BLOCK_BYTES,
 ) -> Kept | None:
-    """Return what is kept where `lanes` are the live data; None if they are of no known kind.
+    """Return what is kept at a cut with live data `lanes`; None if they are of no known kind.
 
-    `number` is the length of the blocks with this letter. A last block that is padded counts only
-    where `to_the_end` says so: nothing of them is left then. Blocks stand so many bytes `apart`.
+    `number` is the length of the blocks with this letter. A padded last block counts only with
+    `to_the_end`: nothing of them is left then. Blocks are `apart` bytes apart.
     """
     carried: list[Term] = []
     made_up = _made_up(entry, naming, lanes, letter)
@@ -91,7 +91,7 @@ def absorbed(
     entry.weights = fresh
     terms.at = 0
     states = {lane: terms.variable(name) for lane, name in zip(lanes, fresh, strict=False)}
-    # Whatever the buffer held, the state is in registers now, if it is.
+    # Whatever the buffer held, a live state is in registers now.
     state = None if states else terms.moves(terms.variable("Y0"), naming.algebra.memory)
     buffers = {"state": state} if "state" in entry.machine.memory.regions else {}
     return Kept({**states, **ahead}, ahead, buffers, done={number: amount})

@@ -1,15 +1,14 @@
 """Values that a loop carries ahead of the hash: functions of input that is not yet absorbed.
 
-A pipelined loop arrives at its head with blocks of the next group in registers, swapped or added to
-table entries. Such a value is kept at a cut exactly as it is, a term over blocks and table entries,
-with the blocks renamed: block b + j of the input before the cut, b of them being absorbed there, is
-block j of the input after it. So the invariant of a carried register is found by execution, as a
-function of the input that lies before the current position; nothing is guessed, and nothing holds
-of it that the bytes did not compute.
+A pipelined loop reaches its head with blocks of the next group in registers, swapped or added to
+table entries. A cut keeps such a value exactly as it is, a term over blocks and table entries, and
+renames the blocks: with b blocks absorbed, block b + j before the cut is block j after it. So
+execution finds the invariant of a carried register, as a function of the input before the current
+position. Nothing is guessed.
 
 Why a function is enough: the input cannot be written, so a block means the same bytes for the whole
-run, and a renaming of variables by one bijection, in registers, stack and memory alike, changes no
-relation between them.
+run. One renaming of variables in registers, stack and memory alike changes no relation between
+them.
 """
 
 from collections.abc import Iterable
@@ -24,7 +23,7 @@ from ghashgen.verify.hash.naming import BLOCK, block_name
 def ahead_of_state(variables: Variables, lanes: Iterable[Term], letter: str = BLOCK) -> list[Term]:
     """Return the lanes that hold input ahead of what the others have absorbed.
 
-    A lane that a state enters belongs to the hash, with all blocks up to its last; so does, in
+    A lane that depends on a state belongs to the hash, with all blocks up to its last. So does, in
     turn, every lane that begins among these blocks.
     """
     lanes = list(lanes)
@@ -49,10 +48,10 @@ def renamed(
     letter: str = BLOCK,
     apart: int = BLOCK_BYTES,
 ) -> Lane | None:
-    """Return a term as a function of the input after `absorbed` blocks; None if it is none.
+    """Return a term as a function of the input after `absorbed` blocks, or None.
 
-    It is none if it contains one of these blocks, or one that does not lie in `length` bytes whole,
-    where blocks stand so many bytes `apart`.
+    None if it contains one of these blocks, or one that is not whole in `length` bytes. Blocks are
+    `apart` bytes apart.
     """
     blocks = variables.numbers(term, letter)
     if blocks is None or min(blocks) <= absorbed or apart * max(blocks) > length:

@@ -1,10 +1,10 @@
-"""Why a result differs from its definition, in the words of somebody who has to mend the kernel.
+"""Why a result differs from its definition, in words for whoever mends the kernel.
 
     proof = prove_object(...)
     explain(proof.refutation)
 
-The prover calls nothing here: it has refused, and remembers what it compared. What is said here is
-added to the refutation; there is no way from it to a proof.
+The prover calls nothing here: it has already refused, and remembers what it compared. This module
+only adds words to the refutation, and cannot affect a proof.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ Meaning = str | frozenset[tuple["Meaning", int]]
 
 
 def spoken(name: str, words: Mapping[str, str]) -> str:
-    """Return a variable in words: of a family's own, or of those of a hash."""
+    """Return a variable in words: the family's own, or the hash's."""
     number = name[1:]
     if name[0] in words:
         return words[name[0]].format(number)
@@ -83,7 +83,7 @@ def _dotted(form: Form, bit: int) -> set[tuple[str, ...]]:
 def _meaning(naming: Naming, name: str) -> Meaning:
     """Return what a state named inside a product stands for.
 
-    The prover has let go of its forms: those worked out again name the same states anew.
+    The prover has freed its forms. Those computed again name the same states anew.
     """
     if name not in naming.defined:
         return name
@@ -91,7 +91,7 @@ def _meaning(naming: Naming, name: str) -> Meaning:
 
 
 def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -> int | None:
-    """Return the earliest instruction whose value holds a product that should not occur."""
+    """Return the earliest instruction whose value contains the product that should not occur."""
     if not isinstance(lane, Term) or len(pair) != 2 or pair in wanted.quadratic:
         return None
 
@@ -119,9 +119,9 @@ def _origin(naming: Naming, lane: Lane, pair: Pair | tuple[str], wanted: Form) -
 
 
 def explain(refutation: Refutation | None) -> None:
-    """Say where a result differs from its definition, if that is why an object is not proved.
+    """Explain where a result differs from its definition, if that is the reason of a refutation.
 
-    What no function of a hash has left is not explained.
+    Results that do not come from a hash function are not explained.
     """
     if refutation is None or refutation.difference is None:
         return

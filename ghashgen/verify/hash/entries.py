@@ -1,4 +1,4 @@
-"""What GHASH says about registers: table entries, products and states as exact forms.
+"""GHASH in registers: table entries, products and states as exact forms.
 
 Everything is derived from `ghashgen.algebra.field` for one bit order. Registers are 128 bits,
 halves V = V1·x^64 + V0; B_i is the register of twist(H^i), and its bits are the variables B1, B2,
@@ -16,8 +16,8 @@ halves V = V1·x^64 + V0; B_i is the register of twist(H^i), and its bits are th
     N     the block of H^i as SP 800-38D writes it (POLYVAL: as RFC 8452 writes blocks)
 
 A value v·H^m, v being 128 variables that stand for a register, is bilinear: output bit k holds
-B_u·v_w exactly where the coefficient of the basis product says so. So "is this form the state?" is
-a comparison of integers.
+B_u·v_w exactly if the coefficient of the basis product says so. So a comparison of integers answers
+whether a form is the state.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _block(value: int) -> bytes:
 
 
 def _from_register(value: int, order: Order, op: str) -> bytes:
-    """Return the block that a register stands for.
+    """Return the block of a register.
 
     POLYVAL is GHASH on reversed bytes (RFC 8452, appendix A).
     """
@@ -71,7 +71,7 @@ def _to_register(block: bytes, order: Order, op: str) -> int:
 
 @cache
 def memory_moves(order: Order, op: str = "ghash") -> Moves:
-    """Return the map from a register to the block that it stands for, loaded little-endian."""
+    """Return the map from a register to its block, loaded little-endian."""
     return moves_of(lambda v: int.from_bytes(_from_register(v, order, op), "little"))
 
 
@@ -232,7 +232,7 @@ class Algebra:
             # Squaring is linear: u·w + w·u = 0, and u·u = u stands on the diagonal.
             basis = _basis_products(self.order)
             register = variable(f"B{a}").moves(moves_of(lambda v: _diagonal(basis, v)), 128)
-        # One factor is untwisted and the other not, so the product is twisted, as B_{a+b} is.
+        # One factor is untwisted and the other not, so the product is twisted, like B_{a+b}.
         return register
 
     def state(self, exponents: Mapping[str, int]) -> Form:
@@ -262,15 +262,12 @@ class Algebra:
 
     @property
     def unit(self) -> int:
-        """Return the register that power's result has for the exponent 0.
-
-        It is that of B_0 = twist(1).
-        """
+        """Return power's result register for the exponent 0, which is that of B_0 = twist(1)."""
         B = constant(register_from_element(twist(1, self.order), self.order), VAR_BITS)
         return self.power_result(B).constant
 
     def power_result(self, B: Form) -> Form:
-        """Return the register that power's result has for the exponent i, from the form of B_i."""
+        """Return power's result register for the exponent i, from the form of B_i."""
         return B.moves(subkey_moves(self.order, self.op), VAR_BITS).moves(self.register, VAR_BITS)
 
     def recognise(self, form: Form) -> dict[str, int] | None:

@@ -1,4 +1,4 @@
-"""What the parameters of a function are, what their buffers hold, and what a run has absorbed."""
+"""A function's parameters, the content of its buffers, and what a run has absorbed."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 
 STATE, ADDEND = "X", "Y"
-"""The variables of the state on entry, and of what combine adds to it."""
+"""The variables of the state on entry, and of combine's addend."""
 
 FACTOR = 0
 """B_0 is the key operand of an arbitrary factor: of combine's p, of power's P at the loop."""
@@ -24,18 +24,18 @@ FACTOR = 0
 
 @dataclass
 class HashEntry(Entry):
-    """An entry, and what of the message has been dealt with."""
+    """An entry, and the consumed part of the message."""
 
     raw: bool = False
     """Whether part of a partial block has been read."""
     weights: dict[str, int] = field(default_factory=lambda: {STATE: 0})
     """States, each with the number of blocks absorbed before it since the last cut."""
     result: Form | None = None
-    """The register that power should write, where its exponent does not say."""
+    """The register that power should write, if its exponent does not determine it."""
 
 
 def parameters(spec: "KernelSpec", function: "FunctionSpec") -> dict[str, Parameter]:
-    """Return what every parameter is; init is the one that writes a table."""
+    """Return every parameter's kind; init is the one that writes a table."""
     table = Access.WRITE if function.operation == "init" else Access.READ
     return {
         "table": Buffer(table, spec.table_bytes, spec.table_align),
@@ -79,7 +79,7 @@ def data_cell(
     letter: str = BLOCK,
     partial: str = PARTIAL,
 ) -> Lane | None:
-    """Return block `index` + 1 of the input, of so many bytes, as it stands in memory.
+    """Return block `index` + 1 of the input in memory order.
 
     Raises:
         UndecidedError: the block is whole for some of the lengths and partial for others.

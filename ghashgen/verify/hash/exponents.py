@@ -1,8 +1,8 @@
-"""The second line behind power: some exponents are run, without the induction over their bits.
+"""The second line behind power: run some exponents without the induction over their bits.
 
-The factors are named as those of init are: a register that has been compared with H^(a+b), as a
-form in the bits of H^a and H^b, and equals it for every H, becomes the variable of that power. So
-the degree stays at 2 with however many bits an exponent has, and each is shown for every H.
+The factors are named like those of init: a register that equals H^(a+b), as a form in the bits of
+H^a and H^b, becomes the variable of that power. So the degree stays at 2 for any number of bits,
+and each exponent is shown for every H.
 """
 
 import random
@@ -14,13 +14,13 @@ EXPONENT_BITS = 64
 """Bits of power's exponent."""
 
 SMALL = 128
-"""Exponents from the least up of which every one is run."""
+"""Every exponent below this is run, from the least."""
 
 AROUND = 1
 """How far around every power of two exponents are run."""
 
 ANY = 32
-"""Exponents at random, one from each of ANY equal parts of the claim."""
+"""The number of random exponents: one from each of ANY equal parts of the claim."""
 
 
 def exponents(claim: Claim, first: int, name: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Giving names to values that equal what the specification says they are.
+"""Name values that are equal to their specification.
 
 A proof stays small because a value that is *proved equal* to its definition is replaced by a fresh
 variable with that definition: a power of H as soon as it is computed, the state at a loop head, a
@@ -26,7 +26,7 @@ from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.hash.entries import Algebra
 
 PARTIAL = "P"
-"""The variable of a last block of which only some bytes may be read."""
+"""The variable of a last block that may be partly readable."""
 
 
 BLOCK = "C"
@@ -46,7 +46,7 @@ class Naming:
     kinds: tuple[Kind, ...] = ()
     """Kinds of term that a family adds."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """What the variables of such terms are called, by their letter; {} stands for the number."""
+    """What messages call these terms' variables, by their letter; {} stands for the number."""
     terms: Terms = field(init=False)
     variables: Variables = field(init=False)
     blocks: str = BLOCK
@@ -63,7 +63,7 @@ class Naming:
         self.variables = Variables(self.terms)
 
     def in_memory(self, block: str) -> Lane:
-        """Return the variable of a block as it stands in memory."""
+        """Return the variable of a block in memory order."""
         known = self._blocks.get(block)
         if known is None:
             variable_of = self.terms.variable(block)
@@ -93,7 +93,7 @@ class Naming:
     ) -> Lane:
         """Replace the first `present` bytes of `partial` by the variable of that block.
 
-        Done where the lane is the block, zero-padded, as it stands in "memory" or in a "register".
+        Done if the lane is the zero-padded block as it stands in "memory" or in a "register".
         """
         if not isinstance(lane, Term) or not lane.deps & RAW or lane.deps & (OPAQUE | CALLER):
             return lane
@@ -152,7 +152,7 @@ class Naming:
         return True
 
     def _refreshed(self, operand: Term) -> bool:
-        """Work out a form again that is older than the name of a state in it."""
+        """Compute a form again that is older than the name of a state in it."""
 
         def above(term: Term) -> bool:
             return self._linear(term) and term not in self._named
@@ -213,13 +213,13 @@ class Naming:
         return [leaf for part in self.defined[name] for leaf in self.leaves(part)]
 
     def made_of(self, form: Form) -> set[str]:
-        """Return the variables of a form, the powers of H beside others aside."""
+        """Return the variables of a form, except powers of H beside others."""
         return {n for pair in form.quadratic for n in pair if n[0] != "B"} | set(form.linear)
 
     def grouped(
         self, form: Form, weights: Mapping[str, int], known: Mapping[str, int]
     ) -> Mapping[str, int]:
-        """Return states and blocks, each with its position, as a form has them: some in one Z.
+        """Return a form's states and blocks, each with its position; some are in one Z.
 
         `known` has the positions that do not follow from the names.
         """

@@ -1,4 +1,4 @@
-"""What the functions of a GHASH or POLYVAL kernel mean, one operation a class."""
+"""What the functions of a GHASH or POLYVAL kernel mean, one class per operation."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class HashMeaning(Meaning[HashEntry]):
-    """What is common to all operations: the bit order, the table, what buffers hold."""
+    """What all operations share: the bit order, the table, the buffers' content."""
 
     takes: ClassVar[tuple[str, ...]]
     """The parameters, in the order of this package's own interface."""
@@ -47,11 +47,11 @@ class HashMeaning(Meaning[HashEntry]):
         self._cells = self.every_cell()
 
     def names(self) -> Naming:
-        """Return an empty pool of terms, and what recognises values in it."""
+        """Return an empty pool of terms, and its recogniser of values."""
         return Naming(Algebra(self.spec.order, self.spec.op))
 
     def every_parameter(self) -> dict[str, Parameter]:
-        """Return what the parameters of functions are, by name."""
+        """Return all parameters by name."""
         return parameters(self.spec, self.function)
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
@@ -71,7 +71,7 @@ class HashMeaning(Meaning[HashEntry]):
         return self.spec.blocks
 
     def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
-        """Prove it once: most have no number.
+        """Prove it once: most functions have no numeric parameter.
 
         Raises:
             Refutation: it does not hold.
@@ -79,13 +79,13 @@ class HashMeaning(Meaning[HashEntry]):
         return once(prover)
 
     def named_powers(self, m: Machine, vectors: tuple[int, ...]) -> None:
-        """Give their names to powers of H in vector registers."""
+        """Name powers of H in vector registers."""
         for k in vectors:
             m.vec[k] = tuple(self.naming.power(lane) for lane in m.vec[k])
 
 
 class Init(HashMeaning):
-    """init: the table of a hash subkey. Its loops run as they are, once for every kernel."""
+    """init: the table of a hash subkey. Its loops are executed, once for every kernel."""
 
     takes: ClassVar[tuple[str, ...]] = ("table", "subkey")
 
@@ -136,12 +136,12 @@ class Power(HashMeaning):
         return self.spec.blocks if self.cutting else max(self.spec.blocks, EXPONENT_BITS)
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name powers of H, where the loop is not cut into turns from an arbitrary factor."""
+        """Name powers of H, unless the loop is cut into turns from an arbitrary factor."""
         if not self.cutting:
             self.named_powers(entry.machine, vectors)
 
     def check(self, prover: Prover[HashEntry], entry: HashEntry) -> None:
-        """Compare the result with the one that is wanted, H^exponent if nothing else is said.
+        """Compare the result with the expected one, by default H^exponent.
 
         Raises:
             Refutation: it differs.
@@ -154,7 +154,7 @@ class Power(HashMeaning):
         prover.check_cell(entry, "result", wanted, "the power", moves=algebra.register)
 
     def prove(self, prover: Prover[HashEntry], lengths: Iterable[int] | None) -> Shown:
-        """Prove it for every exponent, whatever lengths are chosen.
+        """Prove it for every exponent; `lengths` has no effect.
 
         Raises:
             Refutation: it does not hold.
@@ -189,7 +189,7 @@ class Mul(HashMeaning):
     def check_state(
         self, prover: Prover[HashEntry], entry: HashEntry, weights: dict[str, int], blocks: int
     ) -> None:
-        """Compare the state with the sum of all that `weights` says, after so many blocks.
+        """Compare the state with the sum that `weights` gives, after `blocks` blocks.
 
         Raises:
             Refutation: it differs.
@@ -220,10 +220,10 @@ class Update(Mul):
 
     takes: ClassVar[tuple[str, ...]] = ("table", "state", "input", "length")
     number: ClassVar[str] = "length"
-    """The parameter that says how long the message is."""
+    """The parameter that holds the message's length."""
     cuts = True
     any_total = False
-    """Whether a loop lets the length as it was passed be any with the same rest (`totals`)."""
+    """Whether a loop lets the passed length be any with the same rest (`totals`)."""
 
     def work(self, entry: HashEntry) -> int:
         """Return the blocks of a group, or of the message if no loop is cut."""
@@ -233,7 +233,7 @@ class Update(Mul):
         return max(self.spec.blocks, EXPONENT_BITS, length // BLOCK_BYTES)
 
     def written(self, entry: HashEntry, vectors: tuple[int, ...]) -> None:
-        """Name the last block: in memory it may still be made of overlapping loads."""
+        """Name the last block: in memory it may still consist of overlapping loads."""
         if not entry.raw:
             return
         m = entry.machine
@@ -257,14 +257,14 @@ class Update(Mul):
         named = self.padded(term, present, number + 1, forms)
         if named is not term or "memory" not in forms or not term.deps & RAW:
             return named
-        # Karatsuba's A0 + A1 is not the block, but is made of it.
+        # Karatsuba's A0 + A1 is not the block, but is computed from it.
         if not self.terms.kinds[term.op].linear:
             return term
         parts = (self.settle(entry, a) if isinstance(a, Term) else a for a in term.args)
         return rebuilt(self.terms, term, *parts)
 
     def padded(self, term: Term, present: int, number: int, forms: tuple[str, ...]) -> Lane:
-        """Return the name of the last block if it is the term, zero-padded, else the term."""
+        """Return the name of the last block if the term is it, zero-padded; otherwise the term."""
         return self.naming.padded(term, present, block_name(number), forms)
 
     def carried(self, entry: HashEntry, lanes: list[Term]) -> Kept | None:
@@ -280,9 +280,9 @@ class Update(Mul):
         )
 
     def _in_last_block(self, entry: HashEntry) -> bool:
-        """Return whether no more is left than a last block, of which some bytes are copied already.
+        """Return whether only a last block is left, and some of its bytes are copied already.
 
-        Such a loop is followed as it is: a cut would forget them.
+        Such a loop is executed: a cut would forget them.
         """
         left = entry.numbers[self.number]
         if not entry.raw or not isinstance(left, int) or left >= BLOCK_BYTES:
@@ -327,7 +327,7 @@ class Update(Mul):
 class Column(Update):
     """column: the state after the first block of every row, for a message of whole rows.
 
-    A row is `length_multiple` bytes long. The blocks between are nothing that may be read.
+    A row is `length_multiple` bytes long. The bytes between the blocks may not be read.
     """
 
     def every_cell(self) -> dict[str, Cell[HashEntry]]:
@@ -338,7 +338,7 @@ class Column(Update):
         row, between = divmod(index, self.function.length_multiple // BLOCK_BYTES)
         if between:
             return None
-        # Rows are whole: where it would not be the last, the length must say so.
+        # Rows are whole: the length must tell whether this is the last one.
         if self.function.length_multiple * (row + 1) > least(entry.numbers[self.number]):
             raise UndecidedError("a row that is there for some lengths only")
         return self.terms.moves(

@@ -1,4 +1,4 @@
-"""What is tried where a function of every length is not proved at first, and what is said then."""
+"""Other ways to prove a function of every length, and their refutations."""
 
 from typing import Any
 
@@ -11,16 +11,16 @@ from ghashgen.verify.engine.prover import Prover
 KEPT = "right for the lengths that were run, but a loop keeps what the proof does not follow"
 
 LONGER = 3
-"""So many lengths are run that are longer by whole groups."""
+"""How many longer lengths are run, longer by whole groups."""
 
 
 def otherwise(
     prover: Prover[Any], course: Course, executed: range, refutation: Refutation
 ) -> Shown:
-    """Prove a function of every length in another way than the one that ended in a refutation.
+    """Prove a function of every length in another way, after a refutation.
 
     Raises:
-        Refutation: the same, if that does not show it either, or one that says more.
+        Refutation: the same, if that fails too, or a more specific one.
     """
     if refutation.category is Category.UNSUPPORTED:
         return _any_total(prover, course, executed, refutation)
@@ -30,10 +30,10 @@ def otherwise(
 
 
 def _any_total(prover: Prover[Any], course: Course, executed: range, before: Refutation) -> Shown:
-    """Prove it anew, with no more than its rest known of the length behind a loop (`totals`).
+    """Prove it again, with only the rest of the length known after a loop (`totals`).
 
     Raises:
-        Refutation: that is not shown either; it is what was said `before`.
+        Refutation: that fails too; it is the one from `before`.
     """
     again: Prover[Any] = Prover(prover.image, prover.statement, prover.function)
     meaning: Any = again.meaning
@@ -48,10 +48,10 @@ def _any_total(prover: Prover[Any], course: Course, executed: range, before: Ref
 
 
 def _only_lost(prover: Prover[Any], course: Course, refutation: Refutation) -> None:
-    """Say so if a length is refuted for what a cut has forgotten, and is right without cuts.
+    """Raise if a length was refuted because a cut lost data, and is right without cuts.
 
     Raises:
-        Refutation: of one that is longer by whole groups, and wrong without cuts.
+        Refutation: of a length that is longer by whole groups, and wrong without cuts.
     """
     length, group = refutation.length, course.group
     if length is None:

@@ -40,13 +40,13 @@ from ghashgen.verify.x86_64.memory import STACK
 NUMBER = "exponent"
 
 EXPONENTS = Claim(1, M64, NUMBER)
-"""The exponents of which anything is claimed."""
+"""The exponents of the claim."""
 
 HALF = "half the exponent"
 """The unknown k of the cases 2k and 2k + 1."""
 
 EXECUTED = 3
-"""Exponents from 0 that are executed."""
+"""How many exponents from 0 are executed."""
 
 
 HashProver = Prover[HashEntry]
@@ -56,7 +56,7 @@ HashProver = Prover[HashEntry]
 class Cases:
     """The exponents of a claim as the induction divides them.
 
-    `half` is k, what is left of 2k and of 2k + 1.
+    `half` is k, the rest of 2k and of 2k + 1.
     """
 
     any: Affine
@@ -69,7 +69,7 @@ class Cases:
         """Return the cases of a claim.
 
         Raises:
-            Refutation: they are not all of it.
+            Refutation: they do not cover it.
         """
         high = claim.last >> 1
         even, odd = Affine(2, 0, 1, high, HALF), Affine(2, 1, 1, high, HALF)
@@ -80,7 +80,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class Head:
-    """The loop's head: its address, where P, R and m are, and the key of all the rest."""
+    """The loop's head: its address, where P, R and m are, and the key of everything else."""
 
     address: int
     factors: tuple[int, ...]
@@ -91,7 +91,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A run's arrival at the head: the values of P, R and m found there."""
+    """A run's arrival at the head: its values of P, R and m."""
 
     factors: tuple[Lane, ...]
     products: tuple[Lane, ...]
@@ -102,7 +102,7 @@ def prove_power(prover: HashProver, naming: Naming, claim: Claim) -> None:
     """Prove power for every exponent of the claim.
 
     Raises:
-        Refutation: it does not hold, or the loop is not of the kind that is understood.
+        Refutation: it does not hold, or the loop is not of a known kind.
     """
     with prover.judging("power: "):
         _every_exponent(prover, naming, Cases.of(claim))
@@ -135,7 +135,7 @@ def _every_exponent(prover: HashProver, naming: Naming, cases: Cases) -> None:
 
 
 def _same(prover: HashProver, found: Arrival, P: Form | None, R: Form, left: Number) -> None:
-    """Compare what a turn has made of P, R and m with what it should; None: P is used no more."""
+    """Compare P, R and m after a turn with their definitions; None: P is not used any more."""
     for lane in found.products:
         prover.compare(lane, R, "the product after a turn")
     if P is not None:
@@ -146,9 +146,9 @@ def _same(prover: HashProver, found: Arrival, P: Form | None, R: Form, left: Num
 
 
 class _Find:
-    """Finds the head: the first cut at which P, R and m are all in live registers.
+    """Finds the head: the first cut with P, R and m all in live registers.
 
-    Which registers those are is a guess that the turns of the loop bear out or not.
+    Which registers these are is a guess, which the turns of the loop confirm or not.
     """
 
     def __init__(self, prover: HashProver, naming: Naming, exponent: Affine) -> None:
@@ -238,7 +238,7 @@ def _turn(
 ) -> Arrival | None:
     """Go once around from the head with `exponent` left; None if the function has returned.
 
-    The result at the return is compared with `at_return`, where that is given.
+    Compares the result at the return with `at_return` if that is given.
     """
     entry = _at_head(prover, naming, head, any_exponent)
     for k in head.counters:
@@ -272,7 +272,7 @@ def _at_head(prover: HashProver, naming: Naming, head: Head, exponent: Affine) -
 def _arrival(
     prover: HashProver, naming: Naming, entry: HashEntry, exponent: Affine, head: Head
 ) -> Arrival:
-    """Return P, R and m at the head, and check that all the rest is as it was."""
+    """Return P, R and m at the head, and check that everything else is unchanged."""
     m = entry.machine
     found = Arrival(
         tuple(m.vec[k - VECTOR][0] for k in head.factors),

@@ -1,8 +1,8 @@
-"""What a kernel claims to be: the statement that `prove_object` sets out to establish.
+"""What a kernel claims: the statement that `prove_object` sets out to establish.
 
 A spec names the functions in an object file and their parameters, the bit order of registers, and
-the key material that each 16-byte cell of the table holds. It can be written down for kernels that
-this package did not emit: `ghashgen.check.statements` reads it from a file.
+the key material in each 16-byte cell of the table. It can describe kernels that this package did
+not emit: `ghashgen.check.statements` reads it from a file.
 
 `ghashgen.verify.hash.entries` defines the kinds of cell.
 """
@@ -26,11 +26,12 @@ ZERO = "0"
 OPERATIONS: dict[str, tuple[str, ...]] = {
     name: operation.takes for name, operation in operations.OPERATIONS.items()
 }
-"""The operations, each with its parameters in the order of this package's own interface; what they
-are to do stands in `ghashgen.verify.hash.operations`."""
+"""The operations, each with its parameters in the order of this package's own interface.
+`ghashgen.verify.hash.operations` defines them.
+"""
 
 ROWS = tuple(BLOCK_BYTES << i for i in range(1, 4))
-"""Bytes of a row of which a column may be hashed."""
+"""Valid sizes in bytes of a column's row."""
 
 ABIS = ("sysv", "win64")
 
@@ -42,12 +43,12 @@ OPS = ("ghash", "polyval")
 class FunctionSpec:
     """One exported function: what it does, its symbol, its parameters in order.
 
-    Lengths are multiples of `length_multiple` bytes, passed in units of `length_unit` bytes. To a
-    column that is a row of the message.
+    Lengths are multiples of `length_multiple` bytes, passed in units of `length_unit` bytes. For a
+    column, that is a row of the message.
     """
 
     operations: ClassVar[Mapping[str, tuple[str, ...]]] = OPERATIONS
-    """Those of its family."""
+    """The operations of its family."""
 
     operation: str
     symbol: str
@@ -86,8 +87,8 @@ class FunctionSpec:
 class KernelSpec:
     """A kernel's statement: functions, calling convention, bit order, table.
 
-    `cells[c]` is the kind and the power of H at byte 16·c of the table (`parse_cell`), None where
-    the table holds nothing. `table_align` is the alignment in bytes that the caller guarantees.
+    `cells[c]` is the kind and the power of H at byte 16·c of the table (`parse_cell`), None if the
+    table holds nothing there. `table_align` is the alignment in bytes that the caller guarantees.
     """
 
     name: str

@@ -1,10 +1,10 @@
-"""The length that was passed, where a loop leaves it in its register and counts by an address.
+"""Let the passed length be arbitrary after a loop that counts by an address.
 
     end = input + (length & -64); do { ... } while (input != end); rest = length & 63
 
-So compilers write a loop over groups. Behind it only the rest is asked for, which is that of every
-length that is so many groups more. So the register becomes such a number, any of them: an unknown
-of its own, which says nothing of the length that is left.
+Compilers write loops over groups like this. The code after the loop uses only the rest, which is
+the same for every length that is longer by whole groups. So the register gets an unknown of its own
+with that rest. It says nothing of the length that is left.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ ALL = "length in all"
 def any_total(
     entry: Entry, function: "FunctionSpec", group: int, greatest: int
 ) -> Mapping[Value, Value]:
-    """Return what stands for the length as it was passed: any to `greatest` with the same rest.
+    """Return what replaces the passed length: any up to `greatest` with the same rest.
 
-    `group` is how many bytes one turn of the loop takes. Nothing, if the rest is not known.
+    `group` is how many bytes one turn of the loop takes. Empty if the rest is not known.
     """
     arguments, unit = entry.abi.arguments, function.length_unit
     index = function.parameters.index("length")
@@ -35,7 +35,7 @@ def any_total(
         known = passed.scale % step == 0 and passed.least >= 0 and passed.greatest <= most
         rest = passed.offset % step
     else:
-        # A length without a whole group is its own rest, which is still wanted.
+        # A length without a whole group is its own rest, which is still needed.
         known = isinstance(passed, int) and step <= passed <= most
         rest = passed % step if isinstance(passed, int) else 0
     if not known:

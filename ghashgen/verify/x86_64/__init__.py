@@ -1,1 +1,1 @@
-"""The machine: object files, decoding, registers, flags, memory, conventions, what is secret."""
+"""The machine: object files, decoding, registers, flags, memory, conventions, secrecy."""

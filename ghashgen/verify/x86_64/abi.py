@@ -22,7 +22,7 @@ from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK
 
 @dataclass(frozen=True)
 class Abi:
-    """One convention: register numbers of arguments, of what is saved, and the stack's layout."""
+    """One convention: register numbers of arguments and saved registers, and the stack's layout."""
 
     name: str
     arguments: tuple[int, ...]
@@ -32,8 +32,9 @@ class Abi:
     """Bytes above the return address that the callee may use."""
     red_zone: int
     page: int
-    """Bytes by which the stack grows when the guard page below it is touched, 0 if it grows on any
-    touch."""
+    """Bytes by which the stack grows when the guard page below it is touched; 0 if any touch grows
+    it.
+    """
 
     @property
     def saved_numbers(self) -> frozenset[int]:
@@ -45,14 +46,15 @@ SYSV = Abi("sysv", (7, 6, 2, 1, 8, 9), (3, 5, 12, 13, 14, 15), (), 0, 128, 0)
 WIN64 = Abi("win64", (1, 2, 8, 9), (3, 5, 6, 7, 12, 13, 14, 15), tuple(range(6, 16)), 32, 0, 4096)
 
 RESULT = RAX
-"""The register of a number that is returned, in both; bits above its type mean nothing (System V
-3.2.3, "Returning of Values"; Windows, "Return values")."""
+"""The register of a returned number, in both. Bits above its type mean nothing (System V 3.2.3,
+"Returning of Values"; Windows, "Return values").
+"""
 
 ABIS = {abi.name: abi for abi in (SYSV, WIN64)}
 
 
 def check_entry(image: Image, symbol: str) -> None:
-    """Check that a function begins with ENDBR64 where the object's notes say so (SDM vol. 1, 17.3).
+    """Check that a function begins with ENDBR64 if the object's notes say so (SDM vol. 1, 17.3).
 
     Raises:
         Refutation: it does not.
@@ -66,12 +68,12 @@ def check_entry(image: Image, symbol: str) -> None:
 
 
 def check_frame(m: Machine) -> None:
-    """Check where the stack pointer is: a signal handler may run below what it protects.
+    """Check the stack pointer: a signal handler may run below what it protects.
 
-    It keeps to the stack that there is, and return addresses stay out of what a handler may write.
-    Nor does it go beyond the page that may be touched next. Below the pages of the stack in use is
-    a guard page (Microsoft, "x64 prolog and epilog", "Thread Stack Size"): what lies beyond it is
-    no stack yet, for this code or for an exception.
+    It stays in the available stack, and keeps return addresses out of what a handler may write. It
+    does not skip the page that may be touched next. Below the stack's used pages is a guard page
+    (Microsoft, "x64 prolog and epilog", "Thread Stack Size"). Memory beyond that is not yet stack,
+    neither for this code nor for an exception.
 
     Raises:
         Refutation: it does not.

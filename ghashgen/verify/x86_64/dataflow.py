@@ -1,11 +1,11 @@
-"""Constant time: what is checked beyond conditions and branches, which the executor refuses.
+"""Constant time, beyond conditions and branches, which the executor refuses.
 
-No memory operand, whatever its instruction does with it, may have an address that depends on a
-secret.
+No memory operand may have an address that depends on a secret, whatever its instruction does with
+it.
 
-An instruction may meet a secret only if its mnemonic stands in doit.toml, the list of instructions
-whose timing does not depend on their operands' values. One that is not there is refused in words of
-its own (`Category.TIMING`): what it computes may be right.
+An instruction may meet a secret only if its mnemonic is in doit.toml, the list of instructions
+whose timing does not depend on their operands' values. Any other is refused with its own category
+(`Category.TIMING`): its result may be right.
 """
 
 import tomllib
@@ -35,7 +35,7 @@ INSTEAD = {
     "andpd": "pand", "andps": "pand", "movapd": "movdqa", "movaps": "movdqa", "movupd": "movdqu",
     "movups": "movdqu", "orpd": "por", "orps": "por", "xorpd": "pxor", "xorps": "pxor",
 }  # fmt: skip
-"""Instructions of floating point that compilers write for integers: what does the same."""
+"""Floating-point instructions that compilers use for integers, and equivalents."""
 
 DATA_FILE = Path(__file__).with_name("doit.toml")
 
@@ -49,13 +49,13 @@ def listed() -> frozenset[str]:
 
 @cache
 def no_operands() -> frozenset[str]:
-    """Return the mnemonics that have no data operand to depend on, or whose operand is checked."""
+    """Return the mnemonics without a data operand, or whose operand is checked elsewhere."""
     table = tomllib.loads(DATA_FILE.read_text(encoding="utf-8"))
     return frozenset(table["control"]["mnemonics"])
 
 
 def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
-    """Return a check to run before an instruction that is not on the list, None if it is on it."""
+    """Return a check to run before an instruction that is not on the list, None if it is."""
     name = mnemonic_of(instruction).lower()
     if name in listed() or name in no_operands():
         return None
@@ -93,9 +93,9 @@ def guard(instruction: Instruction) -> Callable[[Machine], None] | None:
 def address_guard(instruction: Instruction) -> Callable[[Machine], None] | None:
     """Return a check that no memory operand's address is secret, None if there is no such operand.
 
-    It does not depend on what a row does with the operand: a prefetch or a store that is masked off
-    has an address all the same. The operand of a NOP has none: it is there to fill bytes (SDM vol.
-    2B, NOP), and assemblers name any register in it.
+    It does not depend on the row: even a prefetch or a fully masked store has an address. The
+    operand of a NOP has none: it only fills bytes (SDM vol. 2B, NOP), and assemblers name any
+    register in it.
     """
     if instruction.mnemonic == Mnemonic.NOP:
         return None

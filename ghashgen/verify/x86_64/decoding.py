@@ -1,18 +1,18 @@
 """From bytes to instructions: one reading, on which all decoders and both vendors agree.
 
-What the bytes of an instruction mean must not depend on who reads them. So an instruction is taken
+The meaning of an instruction's bytes must not depend on the reader. So an instruction is accepted
 only if
 
-- iced-x86 reads it alike as Intel and as AMD decode;
-- it has no prefix but one of 66h, F2h, F3h that its opcode asks for, and REX last of all;
-- iced-x86, given what it has read, encodes the same bytes again: no bit that is ignored, redundant
-  or reserved has another value than assemblers give it;
-- the bits of its immediate that have no meaning are zero;
-- capstone, another project's decoder (LLVM's tables), reads the same length, mnemonic and operands.
+- iced-x86 reads it the same with Intel's and AMD's decoding;
+- its only prefixes are one of 66h, F2h, F3h that its opcode requires, and REX last of all;
+- iced-x86 encodes its own reading to the same bytes: all ignored, redundant and reserved bits have
+  the value that assemblers give them;
+- the meaningless bits of its immediate are zero;
+- capstone, an independent decoder (LLVM's tables), reads the same length, mnemonic and operands.
 
-`NOPS` are the only exceptions. What is read is then tied to the image: an operand relative to the
+`NOPS` are the only exceptions. The reading is then tied to the image. An operand relative to the
 instruction pointer is a section and an offset, by a relocation of exactly its field or within the
-instruction's own section, and so is the target of a jump.
+instruction's own section. So is the target of a jump.
 """
 
 import re
@@ -45,17 +45,18 @@ from ghashgen.verify.x86_64.elf import Image, Section
 from ghashgen.verify.x86_64.elf_kinds import Kind
 
 CODE_BYTES = 15
-"""An instruction has at most 15 bytes (SDM vol. 2A, 2.3.11)."""
+"""The maximum bytes of an instruction (SDM vol. 2A, 2.3.11)."""
 
 NEUTRAL = 0x40000000
-"""Where an instruction lies while decoders are compared."""
+"""The address of an instruction while decoders are compared."""
 
 NOPS = frozenset(
     bytes([0x66] * count) + bytes.fromhex("2e0f1f840000000000") for count in range(1, 7)
 )
-"""What GNU as writes to align code, of 10 to 15 bytes: NOP r/m16 with 66h repeated and a CS prefix.
-Intel SDM vol. 2A, 2.2.1 and vol. 2B, NOP; AMD APM vol. 3, 1.2.2, 1.2.4 and NOP: 66h twice is 66h,
-CS is ignored in 64-bit mode, and the operand of NOP is not accessed."""
+"""The NOPs of 10 to 15 bytes that GNU as writes to align code: NOP r/m16 with 66h repeated and a CS
+prefix. Intel SDM vol. 2A, 2.2.1 and vol. 2B, NOP; AMD APM vol. 3, 1.2.2, 1.2.4 and NOP: 66h twice
+is 66h, CS is ignored in 64-bit mode, and the operand of NOP is not accessed.
+"""
 
 OPERAND_SIZE, REPNE, REP, FS = 0x66, 0xF2, 0xF3, 0x64
 
@@ -74,10 +75,10 @@ ADDRESS_ONLY = (Code.LEA_R16_M, Code.LEA_R32_M, Code.LEA_R64_M)
 """Their memory operand is arithmetic: nothing is at the address, and no address leaves the core."""
 
 HINTS = ("NOP", "PREFETCH")
-"""How the names of instructions begin that access nothing at their operand."""
+"""Name prefixes of instructions that do not access their operand."""
 
 LINK_BYTES = 4
-"""The field that a `Link` is of."""
+"""The bytes of a `Link`'s field."""
 
 MEMORY_KINDS = frozenset(
     getattr(OpKind, name) for name in dir(OpKind) if name.startswith("MEMORY")
@@ -100,7 +101,7 @@ MEANING: dict[str, int] = {
     "PEXTRB": 15, "PEXTRW": 7, "PEXTRD": 3, "PEXTRQ": 1,
     "VPEXTRB": 15, "VPEXTRW": 7, "VPEXTRD": 3, "VPEXTRQ": 1,
 }  # fmt: skip
-"""The bits of an immediate that mean something, where those are not all (SDM vol. 2, by name)."""
+"""The meaningful bits of an immediate, if not all are (SDM vol. 2, by name)."""
 
 BY_WIDTH: dict[str, tuple[int, int, int]] = {
     "VALIGNQ": (1, 3, 7),
@@ -109,7 +110,7 @@ BY_WIDTH: dict[str, tuple[int, int, int]] = {
        for way in ("INSERTI", "INSERTF", "EXTRACTI", "EXTRACTF") for form in ("32X4", "64X2")},
     **{f"VSHUF{letter}{form}": (0, 3, 255) for letter in "IF" for form in ("32X4", "64X2")},
 }  # fmt: skip
-"""Likewise for the widths of 128, 256 and 512 bits."""
+"""The same by vector width: 128, 256 and 512 bits."""
 
 _MNEMONICS = {getattr(Mnemonic, n): n.upper() for n in dir(Mnemonic) if n[0].isupper()}
 _REGISTERS = {
@@ -133,7 +134,7 @@ def _capstone() -> Any:
 
 
 def decode(image: Image, address: int) -> Instruction:
-    """Decode the instruction at an address of code; note in the image what it refers to.
+    """Decode the instruction at a code address; record its references in the image.
 
     Raises:
         Refutation: there is no code, it is no instruction, or it can be read in two ways.
@@ -161,7 +162,7 @@ def decode(image: Image, address: int) -> Instruction:
 def _tie(
     image: Image, section: Section, start: int, i: Instruction, fields: ConstantOffsets
 ) -> None:
-    """Resolve what an instruction refers to, and check that relocations touch nothing else."""
+    """Resolve an instruction's references, and check that relocations touch nothing else."""
     at, end = int(i.ip), start + i.len
     branch = i.op_count > 0 and i.op_kind(0) in BRANCH_KINDS
     field = -1
@@ -265,7 +266,7 @@ Operand = tuple[object, ...]
 
 
 def _bits(i: Instruction) -> int:
-    """Return the width in bits in which immediates are compared: that of the first operand."""
+    """Return the width in bits in which immediates are compared: the first operand's."""
     size = 8
     if i.op_count and i.op_kind(0) == OpKind.REGISTER:
         size = RegisterExt.size(i.op0_register)
@@ -313,7 +314,7 @@ def _vector_bytes(i: Instruction) -> int:
 
 
 def _accessed(i: Instruction, size: int) -> int:
-    """Return the bytes accessed, 0 where none are and decoders say what they like."""
+    """Return the bytes accessed; 0 for none, where decoders differ freely."""
     hint = i.code in ADDRESS_ONLY or mnemonic_of(i).startswith(HINTS)
     return 0 if hint else int(size)
 
@@ -350,7 +351,7 @@ def _capstone_operands(i: Instruction, second: Any) -> list[Operand]:
 def address_registers(i: Instruction, factory: InstructionInfoFactory) -> tuple[int, ...]:
     """Return the registers that make up the addresses of all its memory operands.
 
-    Explicit or implied, accessed, hinted at or ignored; LEA's is arithmetic and no address.
+    Explicit or implied; accessed, hinted at or ignored. LEA's operand is arithmetic, no address.
     """
     if i.code in ADDRESS_ONLY:
         return ()

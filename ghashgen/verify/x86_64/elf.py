@@ -1,11 +1,11 @@
-"""An ELF64 object file as an image: its code and its constants, and what refers to what.
+"""An ELF64 object file as an image: its code, its constants and their references.
 
-An address is a section and an offset. Where a section lies is the linker's and the loader's choice,
-and all that is known of it is its own alignment (sh_addralign); what refers from one section to
-another is what a relocation says. Sections have numbers here too, `Section.address`, of this
-module's choosing: they name places of code for the decoder, and are no value of the machine.
+An address is a section and an offset. The linker and the loader place sections, so all that is
+known of a section's address is its alignment (sh_addralign). Relocations say what refers from one
+section to another. Sections also have numbers here, `Section.address`, of this module's choosing:
+they name places of code for the decoder, and are no value of the machine.
 
-What an object may consist of is a whitelist (`ghashgen.verify.x86_64.elf_kinds`).
+A whitelist limits what an object may contain (`ghashgen.verify.x86_64.elf_kinds`).
 """
 
 import io
@@ -38,16 +38,17 @@ from ghashgen.verify.x86_64.elf_notes import features_of
 FIRST_ADDRESS = 0x10000
 
 PAGE = 4096
-"""Bytes of alignment that every loader gives. More than a page was ignored by the GNU C library
-before 2.35 and by Linux before 5.10, whatever the segment asks for."""
+"""The alignment in bytes that every loader gives. The GNU C library before 2.35 and Linux before
+5.10 ignore a larger alignment of a segment.
+"""
 
 SECTION = "section "
-"""How the names of regions begin that are sections, and no others."""
+"""The prefix of region names that are sections, and of no others."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """What a field of 4 bytes refers to, relative to the field: a place in a section."""
+    """A place in a section that a 4-byte field refers to, relative to the field."""
 
     section: str
     offset: int
@@ -57,7 +58,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Section:
-    """One allocated section; no other has its name."""
+    """One allocated section, with a unique name."""
 
     name: str
     address: int
@@ -65,14 +66,15 @@ class Section:
     kind: Kind
     align: int
     links: Mapping[int, Link] = field(default_factory=dict)
-    """By the offset of the field."""
+    """By the field's offset."""
     unresolved: Mapping[int, str] = field(default_factory=dict)
     """Offsets of bytes that only a linker knows, and why."""
     entry_bytes: int = 0
-    """Of mergeable constants: how long each entry is. Where it lies says nothing of the others."""
+    """The size of each entry of mergeable constants. One entry's place says nothing of the others'.
+    """
 
     def entries(self) -> Iterator["Section"]:
-        """Yield what lies together wherever it is linked: the section, or each entry of it."""
+        """Yield what stays together in any link: the section, or each entry of it."""
         if not self.entry_bytes:
             yield self
             return
@@ -83,9 +85,9 @@ class Section:
             yield Section(name, self.address + start, data, self.kind, align)
 
     def place(self, value: int, addend: int) -> tuple[str, int]:
-        """Return the section, or the entry, that a symbol's value is in, and the place from there.
+        """Return a symbol's section or entry, and the place from there.
 
-        A linker moves the symbol with its entry; what is added to it stays what it is.
+        A linker moves the symbol with its entry; the addend does not change.
         """
         if not self.entry_bytes:
             return self.name, value + addend
@@ -98,7 +100,7 @@ class Section:
         return SECTION + self.name
 
     def cell(self, index: int) -> int:
-        """Return the 16 bytes at 16·index; beyond the end they read as zeros here."""
+        """Return the 16 bytes at 16·index, with zeros after the end."""
         return int.from_bytes(self.data[16 * index : 16 * index + 16], "little")
 
 
@@ -113,7 +115,7 @@ class Image:
     features: frozenset[str] = frozenset()
     """What the object's notes promise: "IBT", "SHSTK"."""
     operands: dict[int, Pointer] = field(default_factory=dict, compare=False, repr=False)
-    """Per decoded instruction, by its address, what its operand relative to it refers to."""
+    """The target of each decoded instruction's relative operand, by the instruction's address."""
 
     def section(self, address: int) -> Section | None:
         """Return the section that holds the code at an address."""
@@ -144,7 +146,7 @@ def load_image(source: bytes | Path) -> Image:
     """Read an object file.
 
     Raises:
-        GhashgenError: it is no relocatable ELF64 x86-64 object, or has what is not understood.
+        GhashgenError: it is no relocatable ELF64 x86-64 object, or has unsupported content.
     """
     data = source if isinstance(source, bytes) else source.read_bytes()
     try:
@@ -154,7 +156,7 @@ def load_image(source: bytes | Path) -> Image:
     except ELFError as error:
         raise GhashgenError(f"not an ELF file: {error}", "assemble with nasm -f elf64") from error
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:  # fmt: skip # noqa: E501
-        # The library takes a header at its word.
+        # The library does not check headers.
         raise GhashgenError(f"a damaged ELF file: {error!r}", "assemble it again") from error
 
 
@@ -211,7 +213,7 @@ def _load(elf: ELFFile) -> Image:
 
 
 def _place(elf: ELFFile) -> dict[int, Section]:
-    """Return the allocated sections by their number, at addresses of our own."""
+    """Return the allocated sections by number, at addresses of this module's choosing."""
     address = FIRST_ADDRESS
     placed: dict[int, Section] = {}
     names: set[str] = set()
@@ -245,7 +247,7 @@ def _content(section: ElfSection) -> bytes:
 def _names_entry(symbol: Symbol, size: int) -> bool:
     """Return whether a symbol stands at an entry of mergeable constants.
 
-    The symbol of their section does not: linkers add to it first, and then look for the entry.
+    The section's own symbol does not: linkers add to it first, and then look for the entry.
     """
     kind, value = symbol["st_info"]["type"], symbol["st_value"]
     return bool(symbol.name) and kind != "STT_SECTION" and value < size
@@ -254,7 +256,7 @@ def _names_entry(symbol: Symbol, size: int) -> bool:
 def _relocate(
     elf: ELFFile, relocations: RelocationSection, section: Section, placed: dict[int, Section]
 ) -> Section:
-    """Return a section with what its relocations say."""
+    """Return a section with its relocations applied."""
     table = elf.get_section(relocations["sh_link"])
     assert isinstance(table, SymbolTableSection)
     content, taken = bytearray(section.data), set[int]()

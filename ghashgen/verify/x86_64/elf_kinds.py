@@ -1,10 +1,9 @@
-"""What of ELF is understood: a whitelist of headers, sections, symbols and relocations.
+"""The supported part of ELF: a whitelist of headers, sections, symbols and relocations.
 
-Whoever links an object may merge, drop, move, replace or rewrite what its flags, types, names and
-bindings permit. Only what leaves the bytes, and who answers to a name, as they stand here is
-accepted; everything else is refused by its name, whether the functions to be proved use it or not.
-What other definitions may replace, and what another object defines, may be in the file and is
-refused where it is used.
+A linker may merge, drop, move, replace or rewrite what flags, types, names and bindings permit.
+This accepts only what keeps the bytes, and the symbols' targets, as they are. Everything else is
+refused by its name, even if the functions to be proved do not use it. Symbols that other
+definitions may replace, or that another object defines, may be in the file; their use is refused.
 
 System V gABI, chapter 4 (sections, symbols); AMD64 psABI, 4.2 to 4.4 (flags, relocations).
 """
@@ -23,8 +22,9 @@ WRITE, ALLOC, EXEC, MERGE, STRINGS, INFO_LINK = 0x1, 0x2, 0x4, 0x10, 0x20, 0x40
 EXCLUDE = 0x80000000
 
 ADDRESS_TABLE = 0x6FFF4C03
-"""SHT_LLVM_ADDRSIG, where Clang says which symbols must keep addresses of their own. The proof
-needs no address; a linker may let equal functions be one, which then has the same bytes."""
+"""SHT_LLVM_ADDRSIG, where Clang lists symbols that must keep addresses of their own. The proof
+needs no address. A linker may merge equal functions, which then have the same bytes.
+"""
 
 FLAG_NAMES = {
     WRITE: "WRITE", ALLOC: "ALLOC", EXEC: "EXECINSTR", MERGE: "MERGE", STRINGS: "STRINGS",
@@ -35,13 +35,13 @@ FLAG_NAMES = {
 """SHF_…, for messages."""
 
 RESERVED = 0xFF00
-"""SHN_LORESERVE: from here on a section's number is none."""
+"""SHN_LORESERVE: section numbers from here on are reserved."""
 
 SYSV, GNU = "ELFOSABI_SYSV", "ELFOSABI_LINUX"
 
 
 class Kind(Enum):
-    """What a section is to the proof."""
+    """A section's role in the proof."""
 
     CODE = auto()
     CONSTANTS = auto()
@@ -69,7 +69,7 @@ SECTIONS: dict[tuple[str | int, int], Kind] = {
     ("SHT_RELA", INFO_LINK): Kind.NOT_LOADED,
     (ADDRESS_TABLE, EXCLUDE): Kind.NOT_LOADED,
 }
-"""By type and flags, exactly: a flag that is not in the key is not understood with it."""
+"""By type and flags, exactly. An unlisted flag makes the section unsupported."""
 
 NAMES: dict[Kind, tuple[str, ...]] = {
     Kind.CODE: (".text",),
@@ -80,18 +80,19 @@ NAMES: dict[Kind, tuple[str, ...]] = {
         ".llvm_addrsig",
     ),
 }  # fmt: skip
-"""What sections are called, a point and more behind it: linkers go by names too. They run what is
-in .ctors, and from what is in .gnu.lto_… they compile other code for the same functions."""
+"""Section names, optionally followed by a point and more. Linkers treat some names specially: they
+run what is in .ctors, and compile other code for the same functions from .gnu.lto_….
+"""
 
 FLAGS = {
     ".gnu.lto_": "compile with -fno-lto",
     ".init_array": "compile without --coverage and -fprofile-arcs, and without constructors",
     ".group": "compile with -fno-inline, or make inline functions static",
 }
-"""How the names of sections begin that compilers write, and what keeps a compiler from it."""
+"""Name prefixes of sections that compilers write, and the option that prevents them."""
 
 DEBUG = ".debug_"
-"""How the names of sections for debuggers begin."""
+"""The name prefix of debug sections."""
 
 UNWIND = ".eh_frame"
 """Read-only by its flags, but linkers rewrite it."""
@@ -121,13 +122,14 @@ RELOCATIONS = {1: Relocation.ABSOLUTE, 2: Relocation.RELATIVE, 4: Relocation.BRA
 TYPES = ("STT_NOTYPE", "STT_FUNC", "STT_OBJECT")
 
 CALLABLE = ("STT_NOTYPE", "STT_FUNC")
-"""Of a symbol for data, a dynamic linker may make a copy."""
+"""Symbol types that may be called. A dynamic linker may copy a symbol for data."""
 
 PRIVATE = ("STV_HIDDEN", "STV_INTERNAL")
 
 OF_LINKERS = re.compile(r"__.*|_[A-Z].*|_?(end|edata|etext)")
-"""Names of global symbols that linkers give to places of their own, or may: the GNU linker's script
-says `_end = .`, and what an object defines under that name is then there, hidden or not."""
+"""Names of global symbols that linkers define or may define. The GNU linker's script says `_end =
+.`, and that replaces an object's own definition, hidden or not.
+"""
 
 ALIASES = {"STT_LOOS": "STT_GNU_IFUNC", "STB_LOOS": "STB_GNU_UNIQUE"}
 
@@ -136,7 +138,7 @@ def check_file(elf: ELFFile, data: bytes) -> None:
     """Check the file's header, and that no two sections share bytes of the file.
 
     Raises:
-        GhashgenError: it is no relocatable object for x86-64 of the plain kind.
+        GhashgenError: it is not a plain relocatable object for x86-64.
     """
     found = (elf.elfclass, elf["e_machine"], elf["e_type"])
     if found != (64, "EM_X86_64", "ET_REL") or not elf.little_endian:
@@ -174,7 +176,7 @@ def check_file(elf: ELFFile, data: bytes) -> None:
 
 
 def _check_names(elf: ELFFile) -> None:
-    """Check that sections have names where a linker looks for them, which may go by them."""
+    """Check that section names are where a linker, which may depend on them, looks for them."""
     table = elf.get_section(elf["e_shstrndx"])
     if table["sh_type"] != "SHT_STRTAB" or any(
         section["sh_name"] >= table["sh_size"] for section in elf.iter_sections()
@@ -183,16 +185,16 @@ def _check_names(elf: ELFFile) -> None:
 
 
 ENTRY_BYTES = 24
-"""Of a symbol, and of a relocation with its addend: both have 24 bytes in ELF64."""
+"""Bytes of a symbol, and of a relocation with its addend: both have 24 in ELF64."""
 
 
 def check_tables(elf: ELFFile) -> None:
-    """Check that symbols and relocations are whole, and that what they name is in its table.
+    """Check that symbols and relocations are whole, and that their names are in the right table.
 
-    The library reads on behind the end of a table, and takes the size of its entries from the file.
+    The library reads past the end of a table, and takes the size of its entries from the file.
 
     Raises:
-        GhashgenError: a table is none of 24 bytes an entry, a name is no text of the table of
+        GhashgenError: a table does not consist of 24-byte entries, a name is outside the table of
             names, or a relocation names no symbol.
     """
     for table in elf.iter_sections():
@@ -224,10 +226,10 @@ def _check_entries(table: Section) -> None:
 
 
 def kind_of(section: Section) -> Kind:
-    """Return what a section is.
+    """Return a section's kind.
 
     Raises:
-        GhashgenError: its type, flags, name, address or alignment is not understood.
+        GhashgenError: its type, flags, name, address or alignment is unsupported.
     """
     kind, flags, name = section["sh_type"], section["sh_flags"], section.name
     found = SECTIONS.get((kind, flags))
@@ -259,12 +261,12 @@ def kind_of(section: Section) -> Kind:
 
 
 def entry_bytes_of(section: Section) -> int:
-    """Return how long the entries of mergeable constants are, 0 if they are not mergeable.
+    """Return the size of a section's mergeable constants, 0 if they are not mergeable.
 
-    A linker may put each entry anywhere, as far as it is aligned, and let equal ones be one.
+    A linker may place each entry anywhere with its alignment, and merge equal ones.
 
     Raises:
-        GhashgenError: the section is not made of such entries.
+        GhashgenError: the section does not consist of such entries.
     """
     if not section["sh_flags"] & MERGE or section["sh_type"] != "SHT_PROGBITS":
         return 0
@@ -280,11 +282,11 @@ def entry_bytes_of(section: Section) -> int:
 def is_place(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> bool:
     """Return whether a symbol is a place in a section, or a number or a name defined elsewhere.
 
-    It is the `number`-th, of which those from `first` on are not local; `sizes` are those of the
-    allocated sections, by number.
+    `number` is its index; symbols from `first` on are not local. `sizes` are those of the allocated
+    sections, by number.
 
     Raises:
-        GhashgenError: its type, binding, visibility or place is not understood.
+        GhashgenError: its type, binding, visibility or place is unsupported.
     """
     info, at = symbol["st_info"], symbol["st_shndx"]
     kind, bind = info["type"], info["bind"]
@@ -323,7 +325,7 @@ def is_place(number: int, symbol: Symbol, first: int, sizes: dict[int, int]) -> 
 
 
 def replaceable(symbol: Any) -> str:
-    """Return why what a symbol refers to is not what this object has under it, "" if it is."""
+    """Return why a symbol's target may not be this object's definition, "" if it is."""
     if symbol["st_shndx"] == "SHN_UNDEF":
         return "what another object defines"
     if not isinstance(symbol["st_shndx"], int):

@@ -1,4 +1,4 @@
-"""What an object promises of control-flow protection: its GNU property note.
+"""The control-flow protection that an object promises: its GNU property note.
 
 Linux ABI extensions to the gABI, "GNU_PROPERTY_X86_FEATURE_1_AND"; AMD64 psABI, 4.1 and chapter on
 program property. A linker gives a program a feature only if all its objects promise it.
@@ -17,7 +17,7 @@ FEATURES = {1: "IBT", 2: "SHSTK"}
 
 
 def features_of(elf: ELFFile) -> frozenset[str]:
-    """Return which of FEATURES some property note of the object names.
+    """Return those of FEATURES that a property note of the object names.
 
     Raises:
         GhashgenError: a property note is damaged.

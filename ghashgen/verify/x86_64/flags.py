@@ -1,9 +1,8 @@
-"""The arithmetic flags: each a known bit, or open with the reason and with what it may depend on.
+"""The arithmetic flags: each a known bit, or open with a reason and its dependences.
 
-A flag is worked out where an instruction sets it. On numbers of `bits` bits, unknowns included, it
-is exact for the whole range or it is open: what is not decided for every value is never a bit. An
-open flag remembers whether a secret may be in it, and a flag that an instruction leaves alone stays
-what it was.
+A flag is computed when an instruction sets it. On numbers of `bits` bits, unknowns included, it is
+exact for the whole range or open: a bit that is not the same for every value is never known. An
+open flag remembers whether a secret may be in it. Instructions that do not set a flag keep it.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from ghashgen.verify.x86_64.elf import SECTION
 
 
 class Why(StrEnum):
-    """Why a flag is no known bit."""
+    """Why a flag is not a known bit."""
 
     CALLER = "a condition depends on what the caller left, or on what a loop's cut forgot"
     UNDEFINED = "a condition on flags that no row defines"
@@ -39,14 +38,14 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A flag that is no known bit; `secret` if key, state or data may be in it."""
+    """A flag that is not a known bit; `secret` if key, state or data may be in it."""
 
     why: Why
     secret: bool = False
     value: Term | None = None
-    """Of ZF: what it says of, whether it is 0."""
+    """For ZF: the value that is 0 exactly if the flag is set."""
     below: Linear | None = None
-    """The number that is negative exactly if the flag is set, of a comparison not decided."""
+    """For an undecided comparison: the number that is negative exactly if the flag is set."""
     zero: Linear | None = None
     """The number that is 0 exactly if the flag is set."""
 
@@ -59,7 +58,7 @@ class SecretCondition(Refutation):
         self.value = value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Of a refutation no term goes to another process.
+        # A refutation's terms do not go to another process.
         rebuilt, (category, message, state) = super().__reduce__()
         return rebuilt, (category, message, {**state, "value": None})
 
@@ -79,9 +78,9 @@ class Flags:
     overflow: Flag
     rest: Open = UNDEFINED
     at_most: Flag | None = None
-    """CF or ZF, where it says more than they do: a <= b of a comparison."""
+    """CF or ZF, if it says more than they do: a <= b of a comparison."""
     less: Flag | None = None
-    """SF other than OF, likewise: a < b of a comparison of signed numbers."""
+    """SF other than OF, likewise: a < b of a signed comparison."""
 
     def each(self) -> tuple[Flag, ...]:
         """Return all of them."""
@@ -99,7 +98,7 @@ def alike(one: Open) -> Flags:
 
 
 ENTRY = alike(Open(Why.CALLER))
-"""What the caller left in them."""
+"""The flags that the caller left."""
 
 
 def forgotten(flags: Flags, keep: bool) -> Flags:
@@ -117,7 +116,9 @@ def forgotten(flags: Flags, keep: bool) -> Flags:
 
 
 def _open(*values: Value) -> Open | None:
-    """Return what every flag is if a secret, a caller's or an unknown value enters, else None."""
+    """Return every flag's value if an operand is a secret, a caller's or an unknown value, else
+    None.
+    """
     if not any(isinstance(value, Term) for value in values):
         return None
     known = deps_of(*values) & (SECRET | CALLER)
@@ -144,7 +145,7 @@ def _equals(facts: Arithmetic, number: int | UNKNOWN, value: int) -> Flag:
 
 
 def _negative(facts: Arithmetic, number: int | UNKNOWN, bits: int) -> Flag:
-    """Return the sign of a number, of which the lowest bits are looked at."""
+    """Return the sign bit of a number of `bits` bits."""
     half = 1 << bits - 1
     if facts.below(number, -half) is False and facts.below(number, half):
         return _below(facts, number, 0)
@@ -154,7 +155,7 @@ def _negative(facts: Arithmetic, number: int | UNKNOWN, bits: int) -> Flag:
 
 
 def _outside(facts: Arithmetic, number: int | UNKNOWN | None, low: int, high: int) -> Flag:
-    """Return whether a number is not in [low, high); None: the number is not known."""
+    """Return whether a number is outside [low, high); None: the number is not known."""
     if number is None:
         return Open(Why.UNDECIDED)
     under, inside = facts.below(number, low), facts.below(number, high)
@@ -169,7 +170,7 @@ ADDRESS = Open(Why.ADDRESS)
 
 
 def _unplaced(*values: Value) -> Flags:
-    """Return flags of an operation on addresses, whose places nothing is known of."""
+    """Return the flags of an operation on addresses, whose values are unknown."""
     sections = any(isinstance(v, Pointer) and v.region.startswith(SECTION) for v in values)
     return alike(_open(*values) or (Open(Why.SECTION) if sections else ADDRESS))
 
@@ -186,8 +187,8 @@ def of_difference(
 ) -> Flags:
     """Return the flags of a - b, operands of `bits` bits (SDM vol. 2B, SUB and CMP).
 
-    `inside` says whether an address certainly lies in its buffer, or just behind it: addresses
-    that do compare as their offsets do, others may have wrapped around.
+    `inside` says whether an address certainly lies in its buffer, or just after it. Such addresses
+    compare like their offsets; others may have wrapped around.
     """
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return _of_addresses(facts, a, b, inside)
@@ -195,14 +196,14 @@ def of_difference(
 
 
 def _of_total(facts: Arithmetic, a: Value, b: Value, bits: int, sign: int) -> Flags:
-    """Return the flags of a + sign·b: CF says that it leaves the unsigned range, OF the signed."""
+    """Return the flags of a + sign·b: CF if it leaves the unsigned range, OF the signed range."""
     if isinstance(a, Term) or isinstance(b, Term):
         every = _open(a, b)
         assert every is not None
         if isinstance(a, Term) and b == 0:
             return replace(alike(every), zero=replace(every, value=a))
         if sign < 0 and isinstance(a, Term) and a.op == EQUAL and b == a.mask:
-            # All ones, exactly if what is compared is equal.
+            # All ones, exactly if the operands are equal.
             (difference,) = parts_of(a)
             return replace(alike(every), zero=replace(every, value=difference))
         return alike(every)
@@ -215,7 +216,7 @@ def _of_total(facts: Arithmetic, a: Value, b: Value, bits: int, sign: int) -> Fl
     zeros = _equals(facts, total, 0), _equals(facts, total, 1 << bits)
     zero: Flag = True
     if True not in zeros:
-        # Either is open, or neither is; of both nothing is said.
+        # Either is open, or neither is. Neither says anything about the pair.
         zero = zeros[0] if zeros[1] is False else zeros[1] if zeros[0] is False else _decided(None)
     half = 1 << bits - 1
     return Flags(
@@ -251,9 +252,9 @@ def _of_addresses(
 
 
 def of_product(facts: Arithmetic, a: Value, b: Value, bits: int) -> Flags:
-    """Return the flags of a·b in `bits` bits (SDM vol. 2A, IMUL): CF and OF say that it is wider.
+    """Return the flags of a·b in `bits` bits (SDM vol. 2A, IMUL): CF and OF if it does not fit.
 
-    ZF and SF are undefined, as AF and PF are.
+    ZF and SF are undefined, like AF and PF.
     """
     rest = undefined(a, b)
     product: int | UNKNOWN | None = None
@@ -265,9 +266,9 @@ def of_product(facts: Arithmetic, a: Value, b: Value, bits: int) -> Flags:
 
 
 def of_test(lanes: Sequence[Lane], others: Sequence[Lane]) -> Flags:
-    """Return the flags of PTEST (SDM vol. 2B): ZF says that `lanes` are 0, CF that `others` are.
+    """Return the flags of PTEST (SDM vol. 2B): ZF if `lanes` are 0, CF if `others` are.
 
-    OF, SF, AF and PF are cleared; of the last two no more is said than of every other operation.
+    OF, SF, AF and PF are cleared. AF and PF are not modelled further, as everywhere.
     """
     return Flags(_zero(others), _zero(lanes), False, False, undefined(*lanes, *others))
 
@@ -279,7 +280,7 @@ def _zero(lanes: Sequence[Lane]) -> Flag:
     entered = _open(*open_lanes)
     if entered is None:
         return True
-    # It says so of one value, or of nothing that has a name here.
+    # It depends on one value, or on nothing with a name here.
     return replace(entered, value=open_lanes[0] if len(open_lanes) == 1 else None)
 
 
@@ -288,7 +289,7 @@ def of_result(
 ) -> Flags:
     """Return ZF and SF by a result of `bits` bits, with these CF and OF.
 
-    AF and PF depend on the operands too, for all that is known of them.
+    AF and PF may depend on the operands too.
     """
     entered = _open(result, *operands)
     rest = Open(Why.UNDEFINED, entered is not None and entered.secret)
@@ -303,22 +304,22 @@ def of_result(
 
 
 def undefined(*values: Value) -> Open:
-    """Return a flag that the manual leaves undefined, or that no row works out."""
+    """Return a flag that the manual leaves undefined, or that no row computes."""
     entered = _open(*values)
     return Open(Why.UNDEFINED, entered is not None and entered.secret)
 
 
 def read(flag: Flag, facts: Arithmetic, at: int) -> bool:
-    """Return a flag that a condition asks for.
+    """Return a flag that a condition needs.
 
     Raises:
-        Refutation: it depends on a secret, or is no known bit.
+        Refutation: it depends on a secret, or is not a known bit.
         UndecidedError: it depends on unknowns; a Fork if it is known how.
     """
     if isinstance(flag, bool):
         return flag
     if flag.below is not None:
-        # More may be known by now than where the flag was set.
+        # More may be known by now than when the flag was set.
         if (answer := facts.below(flag.below, 0)) is None:
             raise Fork(flag.why, compared(flag.below))
         return answer
@@ -340,7 +341,7 @@ Test = Callable[["Condition"], bool]
 
 
 class Condition(Protocol):
-    """What a condition asks: a machine."""
+    """What a condition reads: a machine."""
 
     @property
     def flags(self) -> Flags: ...  # noqa: D102
@@ -383,10 +384,11 @@ PAIRS: tuple[tuple[str, str, Test], ...] = (
     ("le", "g", lambda m: _zero_flag(m) or _less(m)),
 )
 """Intel SDM vol. 1, appendix B, table B-1: conditions by their suffix, each with the one that its
-lowest bit negates (parity is not modelled)."""
+lowest bit negates (parity is not modelled).
+"""
 
 CONDITIONS: dict[str, Test] = {
     **{suffix: test for suffix, _, test in PAIRS},
     **{suffix: _opposite(test) for _, suffix, test in PAIRS},
 }
-"""What each condition asks of the flags, by its suffix."""
+"""Each condition's test of the flags, by its suffix."""

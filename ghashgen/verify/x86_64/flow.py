@@ -1,7 +1,7 @@
-"""The control-flow graph of one function, its loops, and which registers are live where.
+"""The control-flow graph of one function, its loops, and the live registers at each address.
 
-Liveness only decides which values a proof forgets at a cut. Forgetting is always sound, so a
-mistake here could make a proof fail but never make it wrong.
+Liveness only decides which values a proof forgets at a cut. Forgetting is always sound: a mistake
+here could make a proof fail, but never make it wrong.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ from ghashgen.verify.x86_64.machine import (
 )
 
 VECTOR, MASK, FLAGS = 16, 48, 56
-"""Numbers of registers: 0 general, then vector, mask, and the flags as one."""
+"""Register numbers: general from 0, then vector, mask, and the flags as one."""
 
 CLEARING = (Code.VEX_VZEROUPPER, Code.VEX_VZEROALL)
 
@@ -47,7 +47,7 @@ READS = (
 
 @dataclass(frozen=True)
 class Use:
-    """Registers that an instruction reads, and those that it writes in any case."""
+    """Registers that an instruction reads, and those that it always writes."""
 
     reads: frozenset[int]
     writes: frozenset[int]
@@ -55,23 +55,24 @@ class Use:
 
 @dataclass(frozen=True)
 class Flow:
-    """What the executor wants to know about a function's code."""
+    """What the executor needs to know of a function's code."""
 
     instructions: dict[int, Instruction]
     cuts: frozenset[int]
-    """Heads and exits of loops, where a jump over a loop lands, and `meetings`."""
+    """Heads and exits of loops, targets of jumps over a loop, and `meetings`."""
     meetings: frozenset[int]
-    """Where else two ways meet, if that is asked for."""
+    """Other places where two paths meet, on request."""
     turned: Mapping[int, frozenset[int]]
-    """Per cut, the registers that its loops write: those that it is of, or that are jumped over."""
+    """Per cut, the registers that its loops write, including loops that are jumped over."""
     live: dict[int, frozenset[int]]
     written: frozenset[int]
-    """Registers that some instruction writes."""
+    """Registers that any instruction writes."""
     upper_written: frozenset[int]
-    """Vector registers whose bits above 127 some instruction writes."""
+    """Vector registers whose bits above 127 any instruction writes."""
     loaded: Mapping[int, frozenset[int]]
-    """Per instruction, the general registers that may hold data when it is reached: what came from
-    memory, the frame aside, or from a vector or mask register, and what was made of that."""
+    """Per instruction, the general registers that may hold data when it is reached: anything from
+    memory except the frame, from a vector or mask register, or computed from these.
+    """
     vector_writes: dict[int, tuple[int, ...]]
     """Per instruction, the vector registers that it writes."""
 
@@ -111,7 +112,7 @@ def use_of(instruction: Instruction, factory: InstructionInfoFactory) -> Use:
 
 
 def _reached(successors: Mapping[int, tuple[int, ...] | None], address: int) -> set[int]:
-    """Return the addresses that control may come to from one."""
+    """Return the addresses that control can reach from one."""
     found, work = {address}, [address]
     while work:
         for following in successors.get(work.pop()) or ():
@@ -122,7 +123,7 @@ def _reached(successors: Mapping[int, tuple[int, ...] | None], address: int) -> 
 
 
 def _successors(instruction: Instruction) -> tuple[int, ...] | None:
-    """Return the possible next addresses, None if they cannot be read off the code."""
+    """Return the possible next addresses, None if the code does not show them."""
     kind = instruction.flow_control
     following, target = int(instruction.next_ip), int(instruction.near_branch_target)
     match kind:
@@ -140,9 +141,9 @@ def _successors(instruction: Instruction) -> tuple[int, ...] | None:
 
 
 def flow_of(image: Image, entry: int, saved: frozenset[int], meetings: bool = False) -> Flow:
-    """Explore the code from an entry; `saved` are the registers that the caller wants back.
+    """Explore the code from an entry. `saved` are the registers that the callee must preserve.
 
-    With `meetings`, runs can be cut wherever two ways meet, no loop being skipped.
+    With `meetings`, runs can be cut wherever two paths meet without skipping a loop.
     """
     instructions: dict[int, Instruction] = {}
     successors: dict[int, tuple[int, ...] | None] = {}
@@ -172,7 +173,7 @@ def flow_of(image: Image, entry: int, saved: frozenset[int], meetings: bool = Fa
     for head, last, after in loops:
         inside = (use.writes for address, use in uses.items() if head <= address <= last)
         written = frozenset().union(*inside)
-        # Where those who skip a loop meet those who come out of it.
+        # Where paths around a loop meet those out of it.
         skipping = {target for address, target, _ in leaps if address < head and last < target}
         skips = sorted(skipping & _reached(successors, after)) if skipping else ()
         for cut in (head, after, *skips):
@@ -206,7 +207,7 @@ def flow_of(image: Image, entry: int, saved: frozenset[int], meetings: bool = Fa
 
 
 def _loads(instruction: Instruction, use: Use) -> bool:
-    """Return whether what an instruction writes may come from memory, the frame aside, or lanes."""
+    """Return whether an instruction writes data from memory (except the frame) or from lanes."""
     if instruction.mnemonic == Mnemonic.LEA:
         return False
     frame = instruction.memory_base in (Register.RSP, Register.NONE, Register.RIP)
@@ -241,7 +242,7 @@ def _liveness(
     at_return: frozenset[int],
     behind: tuple[int, ...],
 ) -> dict[int, frozenset[int]]:
-    """Return the registers that are live at each address; a RET goes behind any call, or out."""
+    """Return the live registers at each address; a RET goes after any call, or out."""
     live: dict[int, frozenset[int]] = {address: frozenset() for address in successors}
     order = sorted(successors, reverse=True)
     changed = True

@@ -34,10 +34,9 @@ V = TypeVar("V")
 
 
 class Registers(list[V]):
-    """A register file: whatever is written to it has been seen to fit.
+    """A register file that checks the width of every value written to it.
 
-    No row has to be trusted for the width of its result: what is too wide is a refusal, never a
-    value with bits that the register does not have.
+    So no row has to be trusted for the width of its result: a value that is too wide is refused.
     """
 
     def __init__(self, values: Iterable[V], valid: Callable[[V], bool]) -> None:
@@ -94,7 +93,7 @@ class Machine:
 
     @property
     def at(self) -> int:
-        """The address of the instruction that is being executed."""
+        """The address of the current instruction."""
         return self.terms.at
 
     @property
@@ -130,11 +129,11 @@ class Row:
     code: int
     build: Builder
     manual: str
-    """Where it stands in Intel's Software Developer's Manual, volume 2."""
+    """The section in volume 2 of Intel's Software Developer's Manual."""
 
 
 def row_of(name: str, build: Builder, manual: str) -> Row:
-    """Return the row of a form by its name in iced-x86; AttributeError if there is none."""
+    """Return a form's row by its name in iced-x86; AttributeError if there is none."""
     code: int = getattr(Code, name)
     return Row(code, build, manual)
 

@@ -1,9 +1,9 @@
 """Memory as the caller declares it: regions with bounds, permissions and known alignment.
 
-The object's constants are regions too, one a section: an address is a region and an offset.
+The object's constants are regions too, one for each section. An address is a region and an offset.
 
-Every access names a region and an offset. An access outside the region, a store to a read-only
-region, and an aligned access whose alignment does not follow from the declaration are refutations.
+Every access names a region and an offset. Refutations are: an access outside the region, a store to
+a read-only region, and an aligned access whose alignment does not follow from the declaration.
 Distinct regions do not overlap: that is the caller's part of the contract.
 """
 
@@ -30,15 +30,15 @@ from ghashgen.verify.x86_64.elf_kinds import Kind
 from ghashgen.verify.x86_64.regions import ONCE, UNREADABLE, Access, Region
 
 STACK, RETURN_BYTES = "stack", 8
-"""The stack's region; offset 0 is the entry's stack pointer, where the return address stands."""
+"""The stack's region. Offset 0 is the entry's stack pointer, where the return address is."""
 
 BASE = 80
-"""Bits of a place's number; above them stands the number of its part with unknowns."""
+"""Bits of a place's number. Above them is the number of its part with unknowns."""
 
 RELEASED = "what was below the stack pointer"
 
 RETURN_ADDRESS = "a return address"
-"""What a CALL pushes: RET alone may consume it, and nothing may read it, then or later."""
+"""What a CALL pushes. Only RET may consume it, and nothing may read it, then or later."""
 
 
 def is_return_address(value: Value) -> bool:
@@ -139,7 +139,7 @@ class Memory:
     def _locate_far(
         self, region: Region, offset: object, size: int, align: int, store: bool
     ) -> tuple[str, int]:
-        """Check an access where the offset, or the region's size, has unknowns."""
+        """Check an access with unknowns in the offset or in the region's size."""
         facts, at = self.facts, self.terms.at
         assert isinstance(facts, Facts)
         assert isinstance(offset, int | Linear)
@@ -170,10 +170,10 @@ class Memory:
         return region.name, key
 
     def key(self, at: "int | Linear") -> int:
-        """Return the number by which a place is known: places that differ by c have c between them.
+        """Return a place's number. The numbers of places that differ by c differ by c.
 
         Raises:
-            Fork: where in its 16 bytes it lies depends on the unknowns.
+            Fork: its place within 16 bytes depends on the unknowns.
         """
         c, k = parts(at)
         if abs(c) >> BASE - 1:
@@ -189,13 +189,13 @@ class Memory:
         return c + (self.bases.index(k) << BASE)
 
     def place(self, key: int) -> "int | Linear":
-        """Return the place that a number stands for."""
+        """Return the place with a number."""
         number = key + (1 << BASE - 1) >> BASE
         c, k = key - (number << BASE), self.bases[number]
         return Linear(c, k) if k else c
 
     def _require_apart(self, name: str, offset: "int | Linear", size: int) -> None:
-        """Refuse an access that may meet what was written at a place of which no more is known."""
+        """Refuse an access that may overlap bytes written at an unknown place."""
         facts, (_, k) = self.facts, parts(offset)
         assert isinstance(facts, Facts)
         ends: dict[tuple[tuple[str, int], ...], tuple[int, int]] = {}
@@ -212,7 +212,7 @@ class Memory:
                 raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
 
     def renamed(self, values: "Mapping[str, int | Linear]") -> None:
-        """Put numbers in the place of unknowns, in all places."""
+        """Replace unknowns by numbers, in all places."""
         assert isinstance(self.facts, Facts)
         written = {
             name: [(replaced(self.place(key), values), what) for key, what in cells.items()]
@@ -238,7 +238,7 @@ class Memory:
         return Refutation(Category.ABI, "a return address is read: only RET may", at=self.terms.at)
 
     def require_aligned(self, address: Value, align: int) -> None:
-        """Check the alignment of an access that may touch nothing, as a masked one does.
+        """Check the alignment of an access that may touch nothing, such as a masked one.
 
         Raises:
             Refutation: it is not assured.
@@ -269,17 +269,17 @@ class Memory:
         if not written and size == 16 and not offset % 16:
             return self._cell(name, offset)
         places = range(offset, offset + size)
-        # A byte that has not been written is what the region held at first.
+        # A byte that has not been written has its initial content.
         pieces = [written.get(k) or (self._cell(name, k), k % 16) for k in places]
         return self._compose(pieces, size)
 
     def load_lanes(self, address: Value, lanes: int, align: int) -> list[Value]:
-        """Return 16·lanes bytes as values of 16 bytes, checked as the one access that they are."""
+        """Return 16·lanes bytes as values of 16 bytes, checked as a single access."""
         name, offset = self.locate(address, 16 * lanes, align, store=False)
         return [self._read(name, offset + 16 * k, 16) for k in range(lanes)]
 
     def _cell(self, name: str, offset: int) -> Lane:
-        """Return the 16 bytes of a region, as it was at first, that this one is among."""
+        """Return the initial 16 bytes of a region that contain this one."""
         region = self.regions[name]
         if region.content is not None:
             lane = region.content(self, self.place(offset - offset % 16))
@@ -306,7 +306,7 @@ class Memory:
         groups: dict[int, tuple[Lane, list[int]]] = {}
         for k, (v, i) in enumerate(pieces):
             if is_return_address(v):
-                # Of a call that is over: the slot still holds it.
+                # Of a finished call: the slot still holds it.
                 raise self._read_return()
             if isinstance(v, Pointer | UNKNOWN):
                 raise unsupported("bytes of a pointer or a length loaded", self.terms.at)
@@ -314,7 +314,7 @@ class Memory:
             sources[k] = i
         out: Lane = 0
         for lane, sources in groups.values():
-            # A last block's byte beside others may look like all of it, as a register has it.
+            # A last block's byte beside others may look like the whole block in register form.
             out = self.terms.xor(out, self.terms.bytes(lane, tuple(sources)), settled=False)
         return out
 
@@ -337,7 +337,7 @@ class Memory:
     def _require_same(self, name: str, offset: int, value: Value, size: int) -> None:
         """Refuse to write a byte again unless its value is certainly the same.
 
-        Then nothing has changed, whoever has compared the byte before.
+        Then an earlier comparison of the byte remains valid.
         """
         written = self.written[name]
         again = [k for k in range(size) if offset + k in written]
@@ -357,10 +357,9 @@ class Memory:
         )
 
     def release(self) -> None:
-        """Forget the stack's bytes below what may be used: a signal may overwrite them.
+        """Forget the stack's bytes below the usable part: a signal may overwrite them.
 
-        Or may not: whoever comes next may see what stood there, so that a byte stays as secret as
-        it was.
+        Or may not: a later reader may still see the old bytes. So a byte stays as secret as it was.
         """
         floor, written = self.floor(), self.written[STACK]
         for offset in [k for k in written if k < floor]:
@@ -369,7 +368,7 @@ class Memory:
                 written[offset] = (self.terms.lost(RELEASED, secret(value)), k)
 
     def inside(self, pointer: Pointer) -> bool:
-        """Return whether an address certainly lies in its buffer, or just behind it.
+        """Return whether an address certainly lies in its buffer, or just after it.
 
         Such addresses do not wrap around: the caller promises that of a buffer and of its end.
         """

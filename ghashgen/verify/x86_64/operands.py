@@ -1,8 +1,8 @@
 """Operands of decoded instructions as small functions on the machine: addresses, reads, writes.
 
-What holds for every vector instruction is here and nowhere else: legacy encodings keep the bits
-above 127 and demand 16-byte alignment, VEX and EVEX encodings zero the bits above the vector length
-(SDM vol. 1, 14.1.1 and 15.5), EVEX masks merge or zero by element (SDM vol. 1, 15.6.4).
+Rules for all vector instructions are only here. Legacy encodings keep the bits above 127 and demand
+16-byte alignment. VEX and EVEX encodings zero the bits above the vector length (SDM vol. 1, 14.1.1
+and 15.5). EVEX masks merge or zero by element (SDM vol. 1, 15.6.4).
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ def as_lane(value: Value, at: int) -> Lane:
 
 
 def to_vector(m: Machine, value: Value) -> Lane:
-    """Return what a general register gives to a vector register, a number with an unknown too."""
+    """Return a general register's value for a vector register; it may have an unknown."""
     if isinstance(value, UNKNOWN):
         return m.terms.number(value, m.facts)
     return as_lane(value, m.terms.at)
@@ -95,7 +95,7 @@ def _sum(m: Machine, a: Value, b: Value) -> Value:
         return a
     for value in (a, b):
         if isinstance(value, Term):
-            # Memory.locate says whether that is a secret or a caller's leftover.
+            # Memory.locate checks whether that is a secret or a caller's leftover.
             return value
     out = m.facts.add(a, b)
     if out is None:
@@ -112,7 +112,7 @@ def load_lanes(m: Machine, where: Value, lanes: int, align: int = 1) -> list[Lan
 def memory_align(i: Instruction, lanes: int, aligned: bool | None) -> int:
     """Return the alignment in bytes that a memory operand needs.
 
-    `aligned` says it outright (MOVDQA, MOVDQU); None means the rule for arithmetic: 16 bytes in
+    `aligned` gives it outright (MOVDQA, MOVDQU). None means the rule for arithmetic: 16 bytes in
     legacy encodings, none in VEX and EVEX (SDM vol. 1, 14.9).
     """
     if aligned is None:
@@ -204,7 +204,7 @@ def write_lanes(i: Instruction, lanes: int, element_bits: int = 64) -> WriteLane
 
 
 def write_mask(i: Instruction, bits: int) -> Write:
-    """Return a writer of the mask register that is operand 0: `bits` bits, the others zero.
+    """Return a writer of the mask register in operand 0: `bits` bits, the others zero.
 
     SDM vol. 2A, KMOV and following: "the upper bits are zeroed".
     """
@@ -219,7 +219,7 @@ def write_mask(i: Instruction, bits: int) -> Write:
 
 
 def immediate(i: Instruction) -> int:
-    """Return the 8-bit immediate that is the last operand."""
+    """Return the 8-bit immediate in the last operand."""
     return int(i.immediate(i.op_count - 1)) & 0xFF
 
 
@@ -257,7 +257,7 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
     """Return a writer of a general register or memory operand of `bits` bits.
 
     A 32-bit write zeroes the upper half; 8- and 16-bit writes keep the rest (SDM vol. 1, 3.4.1.1).
-    What is written is narrowed to the operand's bits here, for every row.
+    Values are narrowed to the operand's bits here, for every row.
     """
     if i.op_kind(op) == OpKind.MEMORY:
         where = address(i)
@@ -280,7 +280,7 @@ def write_gpr(i: Instruction, op: int, bits: int) -> Write:
         if isinstance(old, UNKNOWN | Pointer):
             old = t.unsaid("the upper bits of a length or an address", 64)
         rest = t.keep(old, M64 ^ low)
-        # A sum with a block under a name has all bits that the block has.
+        # A sum with a named block has all bits of that block.
         m.gpr[index] = narrow(m, t.beside(rest, t.keep(as_lane(value, at), low)), 64)
 
     return merged

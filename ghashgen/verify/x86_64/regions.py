@@ -1,4 +1,4 @@
-"""Buffers as the caller declares them: bounds, permissions, alignment, what they hold at first."""
+"""Buffers as the caller declares them: bounds, permissions, alignment, initial content."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import UNKNOWN
 
 Cell = Callable[[int], Lane | None]
-"""The initial content of the 16 bytes at 16·index of a region, None where nothing is there."""
+"""The initial content of the 16 bytes at 16·index of a region, None if there is none."""
 
 
 class Access(Enum):
@@ -23,10 +23,10 @@ class Access(Enum):
 
 
 UNREADABLE = (Access.WRITE, Access.OUTPUT)
-"""Of these, nothing can be read that has not been written."""
+"""Kinds of access that cannot read unwritten bytes."""
 
 ONCE = (Access.OUTPUT, Access.REPLACE)
-"""Of these, a byte that has been written may be written again only as it is: overlapping stores."""
+"""Kinds of access that may write a byte again only unchanged: overlapping stores."""
 
 
 @dataclass
@@ -43,6 +43,6 @@ class Region:
     unresolved: Mapping[int, str] = field(default_factory=dict)
     """Bytes that only a linker knows, and why."""
     content: Callable[[Any, Any], Lane | None] | None = None
-    """Instead of `cell`: the initial content by memory and absolute place, a multiple of 16."""
+    """Replaces `cell`: the initial content by memory and absolute place, a multiple of 16."""
     done: int | UNKNOWN | None = None
-    """Up to where it is as it should be at the end: a store before that is refused."""
+    """The finished part: a store before this is refused."""

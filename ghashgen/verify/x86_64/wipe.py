@@ -1,7 +1,7 @@
-"""At return, nothing that the caller could look at holds a value that depends on a secret.
+"""At return, nothing that the caller could inspect holds a value that depends on a secret.
 
-A number that is returned, and has been compared with its definition, is for the caller; the other
-bits of its register are not.
+A returned number that has been compared with its definition is for the caller; the other bits of
+its register are not.
 """
 
 from ghashgen.verify.core.refutation import Category, Refutation
@@ -15,7 +15,7 @@ from ghashgen.verify.x86_64.memory import STACK
 def check_wiped(m: Machine, returned: int = 0) -> None:
     """Check registers, masks, flags and the frame's bytes.
 
-    The low `returned` bits of the register of results are a number that the function returns.
+    The low `returned` bits of the result register are the returned number.
 
     Raises:
         Refutation: one of them may hold a secret.
@@ -34,7 +34,7 @@ def check_wiped(m: Machine, returned: int = 0) -> None:
             raise Refutation(Category.WIPE, f"k{k} may hold a secret at return", at=at)
     if m.flags.secret:
         raise Refutation(Category.WIPE, "the flags may depend on a secret at return", at=at)
-    # Bytes released on the way are among them.
+    # Bytes released on the way are included.
     frame = {offset: value for offset, (value, _) in m.memory.written[STACK].items()}
     for offset, value in sorted(frame.items(), key=lambda item: item[0]):
         if secret(value):

@@ -1,8 +1,8 @@
-"""Rows for AES-NI and VAES: what a 128-bit lane goes through in a round of FIPS 197.
+"""Rows for AES-NI and VAES: what a round of FIPS 197 does to a 128-bit lane.
 
-The S-box is the statement's kind of term `SBOX`: everything else of a round is linear. The manual
-defines the rounds by those of FIPS 197, and so do the rows (`ghashgen.algebra.field.aes`). Byte k
-of a lane, from the lowest, is byte k of the state.
+The S-box is the statement's kind of term `SBOX`; the rest of a round is linear. The manual defines
+the rounds by those of FIPS 197, and so do the rows (`ghashgen.algebra.field.aes`). Byte k of a
+lane, from the lowest, is byte k of the state.
 """
 
 from functools import cache
@@ -19,12 +19,12 @@ from ghashgen.verify.x86_64.rows.vector import build_one, build_two, lanes_of
 WIDTHS = {"VEX": ("XMM", "YMM"), "EVEX": ("XMM", "YMM", "ZMM")}
 
 ASSIST = (4, 5, 6, 7, 5, 6, 7, 4, 12, 13, 14, 15, 13, 14, 15, 12)
-"""AESKEYGENASSIST: SubWord and RotWord of SubWord of words 1 and 3; the byte at each place."""
+"""AESKEYGENASSIST: each byte's source, for SubWord and RotWord(SubWord) of words 1 and 3."""
 
 
 @cache
 def after_sub_bytes(mixed: bool) -> Moves:
-    """Return ShiftRows and, if wanted, MixColumns as one linear map of a lane."""
+    """Return ShiftRows and, if `mixed`, MixColumns as one linear map of a lane."""
 
     def rest(value: int) -> int:
         state = shift_rows(value.to_bytes(BYTES, "little"))
@@ -44,7 +44,7 @@ def aesenclast(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
 
 
 def aeskeygenassist(t: Terms, a: Lane, imm: int) -> Lane:
-    """AESKEYGENASSIST: the rotated words have the immediate added."""
+    """AESKEYGENASSIST: the immediate is added to the rotated words."""
     return t.xor(t.bytes(t.apply(SBOX, a), ASSIST), imm << 32 | imm << 96)
 
 

@@ -40,7 +40,7 @@ def _call(i: Instruction) -> Step:
     target, following = int(i.near_branch_target), int(i.next_ip)
 
     def step(m: Machine) -> int:
-        # Where the code will lie is the linker's choice: no value here stands for its address.
+        # The linker places the code: no value here stands for its address.
         grow(m, m.terms.lost(RETURN_ADDRESS, False, 64))
         slot = m.gpr[RSP]
         if not isinstance(slot, Pointer) or not isinstance(slot.offset, int):

@@ -1,7 +1,7 @@
 """Rows for general registers: moves, addition, logic, shifts. Intel SDM vol. 2, by mnemonic.
 
-On numbers, lengths and pointers the arithmetic is that of `ghashgen.verify.core.values`; on secrets
-only what is linear over GF(2) has a meaning here, and the rest becomes opaque.
+`ghashgen.verify.core.values` defines the arithmetic of numbers, lengths and pointers. On secrets,
+only operations that are linear over GF(2) have a meaning here; the rest becomes opaque.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from ghashgen.verify.x86_64.rows import lane as on
 
 
 def sum_values(m: Machine, a: Value, b: Value, bits: int = 64) -> Value:
-    """Return a + b modulo 2^bits; opaque where a secret enters."""
+    """Return a + b modulo 2^bits; opaque if a secret enters."""
     if isinstance(a, Term) or isinstance(b, Term):
         if isinstance(a, int | Term) and isinstance(b, int | Term):
             mask_a = a.mask if isinstance(a, Term) else a
@@ -86,7 +86,7 @@ def _logic(m: Machine, name: str, a: Value, b: Value, bits: int) -> Value:
 
 
 def _arithmetic(m: Machine, name: str, a: Value, b: Value, bits: int) -> tuple[Value, Flags]:
-    """Return what an instruction makes of two operands, and the flags that it sets."""
+    """Return an instruction's result for two operands, and the flags that it sets."""
     if name == "add":
         return sum_values(m, a, b, bits), of_sum(m.facts, a, b, bits)
     if name == "sub":
@@ -114,7 +114,7 @@ def _binary(name: str, bits: int, store: bool = True) -> Builder:
         whole = ops.read_gpr(i, 0, 64) if narrow else None
 
         def step(m: Machine) -> None:
-            # XOR and SUB of a register with itself do not depend on what it holds.
+            # XOR and SUB of a register with itself do not depend on its value.
             a: Value | None
             a, b = (0, 0) if same and name in ("xor", "sub") else (None, read_b(m))
             if whole is not None:
@@ -122,7 +122,7 @@ def _binary(name: str, bits: int, store: bool = True) -> Builder:
             if a is None:
                 a = read_a(m)
             if name == "cmp":
-                # The flags are known of differences that no register could hold.
+                # The flags are known even for differences that no register could hold.
                 m.flags = of_difference(m.facts, a, b, bits, m.memory.inside)
                 return
             result, flags = _arithmetic(m, name, a, b, bits)
@@ -169,7 +169,7 @@ SHIFTS: dict[str, on.Shift] = {
     "rol": on.rotate_left,
     "ror": lambda t, a, count, bits: on.rotate_left(t, a, -count, bits),
 }
-"""What a shift makes of one element: of a lane that has no other, here."""
+"""What a shift does to one element; here a lane has only one."""
 
 
 def shift_value(m: Machine, name: str, a: Value, count: int, bits: int) -> Value:
@@ -226,7 +226,7 @@ def _shift(name: str, bits: int, flags: bool) -> Builder:
 
 
 def _shifted_out(m: Machine, name: str, a: Value, count: int, bits: int) -> Flag:
-    """Return the last bit that leaves; undefined beyond the operand (SDM vol. 2B, SAL/SAR/SHL)."""
+    """Return the last bit shifted out; undefined beyond the operand (SDM vol. 2B, SAL/SAR/SHL)."""
     if isinstance(a, int | UNKNOWN) and count < bits:
         out = m.facts.bit(a, bits - count if name == "shl" else count - 1)
         if out is not None:
@@ -277,7 +277,7 @@ def _swap_bytes(bits: int, op: int) -> Builder:
         read, write = ops.read_gpr(i, op, bits), ops.write_gpr(i, 0, bits)
 
         def step(m: Machine) -> None:
-            # Of a number with an unknown: its bits, and where each one is then.
+            # For a number with an unknown: its bits, and where each one goes.
             lane: Lane = ops.to_vector(m, read(m))
             write(m, m.terms.moves(lane, moves))
 

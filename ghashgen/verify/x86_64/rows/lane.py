@@ -1,9 +1,9 @@
 """What a vector instruction does to one 128-bit lane: the functions behind the rows.
 
-Each is the manual's "Operation" section (Intel SDM vol. 2) for one lane, over
-`ghashgen.verify.core.terms`. A movement of data is given as the source byte of each result byte, so
-that it can be read next to the manual. What is not linear over GF(2) is exact on constants and
-opaque on secrets.
+Each follows the manual's "Operation" section (Intel SDM vol. 2) for one lane, over
+`ghashgen.verify.core.terms`. Data movement is given as the source byte of each result byte, so that
+it can be read next to the manual. Operations that are not linear over GF(2) are exact on constants
+and opaque on secrets.
 """
 
 from collections.abc import Callable, Sequence
@@ -173,7 +173,7 @@ def compare(a: int, b: int, bits: int, test: Callable[[int, int], bool]) -> int:
 
 
 def arithmetic_of(bits: int, sign: int) -> Two:
-    """PADD, PSUB: on constants; on secrets only where no carry can arise, or words of 32 bits."""
+    """PADD, PSUB: on constants; on secrets only if no carry can arise, or for 32-bit words."""
     ones = (1 << bits) - 1
 
     def arithmetic(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:

@@ -1,7 +1,7 @@
 """Rows for loads, stores and transfers between registers: whole vectors, halves, elements, masks.
 
-Intel SDM vol. 2. A masked load or store touches the enabled elements only: the others neither
-fault nor change (vol. 1, 15.6.3).
+Intel SDM vol. 2. A masked load or store touches only the enabled elements: the others neither fault
+nor change (vol. 1, 15.6.3).
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def enabled_runs(elements: int, first: int, size: int) -> Iterator[tuple[int, in
 
 
 def _move(lanes: int, aligned: bool, size: int) -> Builder:
-    """Build MOVDQA, MOVDQU and their kin; `size` is the element of a mask in bytes."""
+    """Build MOVDQA, MOVDQU and their kin; `size` is a mask element in bytes."""
 
     def build(i: Instruction) -> Step:
         masked = i.op_mask != Register.NONE
@@ -159,7 +159,7 @@ def _insert(bits: int, element: int | None = None) -> Builder:
 
 
 def _extract(bits: int, element: int | None = None) -> Builder:
-    """Build PEXTRB/W/D/Q, and what stores one element; a register gets it zero-extended."""
+    """Build PEXTRB/W/D/Q, and stores of one element; a register gets it zero-extended."""
 
     def build(i: Instruction) -> Step:
         index = vector_index(i.op1_register)

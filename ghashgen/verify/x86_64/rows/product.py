@@ -12,7 +12,7 @@ from ghashgen.verify.x86_64.machine import Builder, Machine, Row, Step, row_of
 
 
 def _product(m: Machine, a: Value, b: Value, bits: int) -> Value:
-    """Return a·b modulo 2^bits; opaque where a secret enters."""
+    """Return a·b modulo 2^bits; opaque if a secret enters."""
     if isinstance(a, Term) or isinstance(b, Term):
         if a == 0 or b == 0:
             return 0

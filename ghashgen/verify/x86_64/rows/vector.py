@@ -1,7 +1,7 @@
 """Rows for vector instructions that treat every 128-bit lane alike, in all three encodings.
 
-The functions on lanes are those of `ghashgen.verify.x86_64.rows.lane`; lanes, encodings, broadcast
-and masks are the matter of `ghashgen.verify.x86_64.operands`.
+The functions on lanes are in `ghashgen.verify.x86_64.rows.lane`. `ghashgen.verify.x86_64.operands`
+handles lanes, encodings, broadcast and masks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +46,7 @@ def build_one(function: on.One, lanes: int, element: int = 64) -> Builder:
 
 
 ZERO_IDIOMS = ("PXOR", "XORPS", "XORPD", "PSUB", "PANDN", "PCMPGT")
-"""Instructions whose result is zero when both sources are one register, whatever it holds."""
+"""Instructions whose result is zero if both sources are the same register."""
 
 
 def build_two(function: on.Two, lanes: int, element: int = 64, same: int | None = None) -> Builder:
@@ -71,8 +71,9 @@ def build_two(function: on.Two, lanes: int, element: int = 64, same: int | None 
 
 
 MASK_UNCHECKED = ("GF2P8AFFINEQB+imm",)
-"""Instructions whose masked forms are refused, because nothing at hand says what they do: the
-manual masks them by byte, Bochs by qword, and no CPU that has them was there to be asked."""
+"""Instructions whose masked forms are refused because their meaning is unverified: the manual masks
+them by byte, Bochs by qword, and no CPU with them was available.
+"""
 
 
 def _unmasked(build: Builder) -> Builder:
@@ -129,14 +130,14 @@ def build_count(shift: on.Shift, bits: int, lanes: int) -> Builder:
 
 
 def _test(lanes: int) -> Builder:
-    """Build PTEST: ZF says whether DEST AND SRC is 0, CF whether NOT DEST AND SRC is."""
+    """Build PTEST: ZF if DEST AND SRC is 0, CF if NOT DEST AND SRC is."""
 
     def build(i: Instruction) -> Step:
         index, read = vector_index(i.op0_register), ops.read_lanes(i, 1, lanes)
 
         def step(m: Machine) -> None:
             t, pairs = m.terms, list(zip(m.vec[index][:lanes], read(m), strict=True))
-            # AND NOT of a register with itself is 0, whatever it holds.
+            # AND NOT of a register with itself is 0.
             same = ops.same_register(i, 0, 1)
             others: list[Lane] = [0 if same else on.and_not(t, a, b, 0) for a, b in pairs]
             m.flags = of_test([t.both(a, b) for a, b in pairs], others)
@@ -151,7 +152,7 @@ SIGNS = tuple((-7 * k - 7, 1 << k) for k in range(16))
 
 
 def _byte_signs(lanes: int) -> Builder:
-    """Build PMOVMSKB: bit k is the top bit of byte k, what is above is zero (SDM vol. 2B)."""
+    """Build PMOVMSKB: bit k is the top bit of byte k; higher bits are zero (SDM vol. 2B)."""
 
     def build(i: Instruction) -> Step:
         index, write = vector_index(i.op1_register), ops.write_gpr(i, 0, 32)
@@ -160,7 +161,7 @@ def _byte_signs(lanes: int) -> Builder:
             t = m.terms
             out: Lane = m.vec[index][0]
             if lanes == 1 and isinstance(out, Term) and out.op == EQUAL:
-                # Bytes of a comparison are all ones or 0, as their top bits are.
+                # Bytes of a comparison are all ones or 0, like their top bits.
                 write(m, t.equal(as_lane(out.args[0]), (1 << 16) - 1))
                 return
             out = 0
@@ -203,8 +204,7 @@ def encodings(
 Evex = tuple[tuple[str, int, int], ...]
 
 Named = Sequence[tuple[str, int, int]]
-"""Endings of mnemonics, each with its element and what EVEX broadcasts of it (0: nothing), in bits.
-"""
+"""Mnemonic endings, each with its element and its EVEX broadcast (0: none), in bits."""
 
 ELEMENTS: Named = (("B", 8, 0), ("W", 16, 0), ("D", 32, 32), ("Q", 64, 64))
 
