@@ -410,7 +410,7 @@ PLANTED = (
     _sealed(
         "what is refused is done",
         "no bytes, iv_len = .*: returned 0, expected 2|an IV of no bytes: returned 0, expected 2",
-        "open: the status of lengths that there are none of is wrong",
+        "open: the status of invalid lengths is wrong",
         lambda patch: patch.setattr(opening, "REFUSED", 0),
     ),
     _sealed(

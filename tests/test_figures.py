@@ -15,7 +15,7 @@ from ghashgen.arch.registry import uarches
 from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
-from ghashgen.lab.figures import folded, gallery, group, induction, lanes, ports, speed
+from ghashgen.lab.figures import folded, gallery, group, induction, lanes, ports, sbox, speed
 from ghashgen.lab.figures.svg import COLOURS, SMALL, WIDTH
 from ghashgen.lab.standing import pair
 from ghashgen.records.records import load_records
@@ -35,7 +35,7 @@ def drawn() -> dict[str, str]:
 
 def test_what_is_checked_in_is_what_is_drawn(drawn: dict[str, str]) -> None:
     assert {name: (FOLDER / name).read_text(encoding="utf-8") for name in NAMES} == drawn
-    assert {"speed.svg", "group.svg", "lanes.svg", "k.svg", "ports.svg"} < drawn.keys()
+    assert {"speed.svg", "group.svg", "lanes.svg", "k.svg", "ports.svg", "sbox.svg"} < drawn.keys()
 
 
 @pytest.mark.parametrize("fault", ["edited", "missing", "left over"])
@@ -124,6 +124,15 @@ def test_a_turn_has_the_uops_of_the_loop() -> None:
     wanted = 2 * entry.counts.group.classes["clmul"]
     assert abs(len(products) - wanted) <= 4
     assert {ports.colour(uop.form) for uop in products} == {"vermilion"}
+
+
+def test_the_names_are_those_of_the_prover() -> None:
+    found = sbox.drawn()
+    assert found.values == 16 * 10
+    # MixColumns adds the bytes that ShiftRows brings into a column: FIPS 197, 5.1.2 and 5.1.3.
+    assert found.sources == ((0, 5, 10, 15),) * 4
+    assert [bits for _, bits in found.equal] == [128, 0, 0]
+    assert sbox.degree() == 7
 
 
 # -- the pictures ---------------------------------------------------------------------------------

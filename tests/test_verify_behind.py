@@ -46,7 +46,7 @@ def found(verdict: Proof) -> int:
     refutation = verdict.refutation
     assert refutation is not None, "the second line is blind"
     assert refutation.category is Category.PROVER, str(refutation)
-    assert "a fault of the prover, please report it" in verdict.report()
+    assert "a fault of the prover; please report it" in verdict.report()
     assert refutation.length is not None
     assert refutation.length >= FIRST
     return refutation.length

@@ -24,7 +24,7 @@ MISREAD = {
 }
 """Forms of which the second decoder misreads some instances: refused, not wrong."""
 
-IGNORED = "bits of its immediate that have no meaning"
+IGNORED = "meaningless bits set in its immediate"
 
 
 def instances() -> Iterator[tuple[str, Any, bytes]]:
@@ -91,35 +91,35 @@ REFUSED = {
     "a4": "capstone reads movsb",
     "48ab": "capstone reads stosq",
     "6c": "capstone reads insb",
-    # Prefixes twice, in another order, or made void.
+    # Prefixes twice, in another order, or overridden.
     "66660fefc0": "does not ask for",
-    "f2660fefc0": "other bytes than one instruction|does not ask for",
-    "66f20fefc0": "other bytes than one instruction|does not ask for",
-    "48660fefc0": "void",
-    "4040b001": "other bytes than one instruction|void|usual one",
-    "66480fefc0": "usual one",
-    "4089c0": "usual one",
+    "f2660fefc0": "not exactly one instruction|does not ask for",
+    "66f20fefc0": "not exactly one instruction|does not ask for",
+    "48660fefc0": "overrides",
+    "4040b001": "not exactly one instruction|overrides|usual encoding",
+    "66480fefc0": "usual encoding",
+    "4089c0": "usual encoding",
     "67660fefc0": "does not ask for",
-    "66c5f9efc0": "other bytes than one instruction|void",
-    "f3c5f9efc0": "other bytes than one instruction|void",
-    "48c5f9efc0": "other bytes than one instruction|void",
-    "f083c001": "other bytes than one instruction|does not ask for",
+    "66c5f9efc0": "not exactly one instruction|overrides",
+    "f3c5f9efc0": "not exactly one instruction|overrides",
+    "48c5f9efc0": "not exactly one instruction|overrides",
+    "f083c001": "not exactly one instruction|does not ask for",
     "f00100": "does not ask for",
     "f2f00100": "does not ask for",
     # Longer forms of VEX, ignored bits of VEX and EVEX.
-    "c4e179efc0": "usual one",
-    "c4e1f9efc0": "usual one",
-    "c4e1f96f06": "usual one",
+    "c4e179efc0": "usual encoding",
+    "c4e1f9efc0": "usual encoding",
+    "c4e1f96f06": "usual encoding",
     "62f17d48efc0": "",
-    "62f17d68efc0": "other bytes than one instruction",
-    "62f57d48efc0": "other bytes than one instruction",
-    "62f97d48efc0": "other bytes than one instruction",
-    "62f17948efc0": "other bytes than one instruction",
-    "62f17d58efc0": "other bytes than one instruction",
-    "62f17dc8efc0": "other bytes than one instruction",
+    "62f17d68efc0": "not exactly one instruction",
+    "62f57d48efc0": "not exactly one instruction",
+    "62f97d48efc0": "not exactly one instruction",
+    "62f17948efc0": "not exactly one instruction",
+    "62f17d58efc0": "not exactly one instruction",
+    "62f17dc8efc0": "not exactly one instruction",
     # ModRM and SIB in more bytes than are needed, without a meaning of their own.
     "488b0424": "",
-    "488b0420": "usual one",
+    "488b0420": "usual encoding",
     "488b0425001000f0": "",
     # Hints that newer CPUs give a meaning, and reserved NOPs.
     "f30f1ec8": "",

@@ -159,7 +159,7 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
     "a refusal is done": (
         put(("mov         eax, 0x02", "mov eax, 0")),
         put(("mov         eax, 0x02", "mov eax, 1\n add eax, 1")),
-        FUNCTION, "the status of lengths that there are none of is wrong",
+        FUNCTION, "the status of invalid lengths is wrong",
     ),
     "done is 1": (
         put(("mov         eax, 0x00", "")), put(("mov         eax, 0x00", "sub eax, eax")),

@@ -141,7 +141,7 @@ VERIFY: dict[str, tuple[Edit, Edit, Category, str]] = {
     "the phase is asked for before the length": (
         put((FIRST, f"cmp qword [rsi + 80], 0\n    je .misplaced\n    {FIRST}")),
         put((FIRST, f"cmp qword [rsi + 80], 0\n    je .first\n.first:\n    {FIRST}")),
-        FUNCTION, "the status of a length that no tag has is wrong",
+        FUNCTION, "the status of an invalid tag length is wrong",
     ),
     # What is left.
     "the state outlives a tag that differs": (

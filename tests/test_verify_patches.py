@@ -182,9 +182,9 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
     ),
     "another system's object": (lambda p: p.header(7, 9), ELF, "assemble for System V"),
     "flags of the file": (lambda p: p.header(48, 1), ELF, "assemble for System V"),
-    "names in the code": (lambda p: p.header(62, p.number(".text")), ELF, "are no strings"),
+    "names in the code": (lambda p: p.header(62, p.number(".text")), ELF, "that are not strings"),
     "a name beyond its table": (
-        lambda p: p.section(".rodata", name=1 << 20), ELF, "are no strings"
+        lambda p: p.section(".rodata", name=1 << 20), ELF, "that are not strings"
     ),
     "a symbol's name beyond its table": (
         lambda p: p.symbol("fold_constant", name=p.of_section(".strtab", "size")),
@@ -199,14 +199,14 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
         ELF, "the name of symbol . is damaged",
     ),
     "symbols of another size": (
-        lambda p: p.section(".symtab", entsize=8), ELF, "no table of whole entries"
+        lambda p: p.section(".symtab", entsize=8), ELF, "not a table of whole entries"
     ),
     "relocations of another size": (
         lambda p: p.section(".rela.text", entsize=48), ELF, "sh_entsize of SHT_RELA"
     ),
     "half a relocation": (
         lambda p: p.section(".rela.text", size=p.of_section(".rela.text", "size") - 12),
-        ELF, "no table of whole entries",
+        ELF, "not a table of whole entries",
     ),
     "a relocation to a symbol behind the last": (
         lambda p: p.relocation(0, symbol=p.of_section(".symtab", "size") // 24),

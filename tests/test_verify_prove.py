@@ -257,7 +257,7 @@ def test_no_length_is_no_proof() -> None:
 
 
 def test_an_init_of_a_table_of_nothing_is_no_proof() -> None:
-    with pytest.raises(GhashgenError, match="init, of a table of which nothing is stated"):
+    with pytest.raises(GhashgenError, match="init, but the statement says nothing of the table"):
         spec("foreign", cells=(None,) * 4)
 
 
@@ -266,7 +266,7 @@ def test_what_is_not_stated_is_named() -> None:
     proof = prove_object(original("foreign"), only(spec("foreign"), "mul"))
     assert proof.proved
     assert proof.unstated == ("foreign_ghash", "foreign_init")
-    assert "nothing is stated, or proved, of foreign_ghash, foreign_init" in proof.report()
+    assert "nothing is stated or proved about foreign_ghash, foreign_init" in proof.report()
     assert proof.as_data()["unstated"] == ["foreign_ghash", "foreign_init"]
     assert prove_object(original("natural"), spec("natural")).unstated == ()
 

@@ -111,7 +111,7 @@ class Proof:
             if function.behind is not None:
                 lines.append(f"    {function.behind}")
         if self.unstated:
-            lines.append(f"  nothing is stated, or proved, of {', '.join(self.unstated)}")
+            lines.append(f"  nothing is stated or proved about {', '.join(self.unstated)}")
         if self.refutation is not None:
             lines.append(f"  {self.refutation}")
             if self.refutation.explanation is not None:

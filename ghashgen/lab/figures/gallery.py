@@ -9,7 +9,7 @@ from ghashgen.check.ledger import load as load_proofs
 from ghashgen.kernels import manifest
 from ghashgen.kernels.hash.catalogue import catalogue
 from ghashgen.lab.bench.contest import AES_GCM
-from ghashgen.lab.figures import folded, group, induction, lanes, ports, speed
+from ghashgen.lab.figures import folded, group, induction, lanes, ports, sbox, speed
 from ghashgen.records.records import FOLDER as RECORDS
 from ghashgen.records.records import load_records
 from ghashgen.support.errors import GhashgenError
@@ -60,6 +60,7 @@ def _ideas(root: Path) -> dict[str, str]:
         "k.svg": folded.draw(),
         "lanes.svg": lanes.draw(_named(lanes.KERNEL, hashes)),
         "ports.svg": ports.draw(stitched.kernel, source),
+        "sbox.svg": sbox.draw(),
     }
 
 

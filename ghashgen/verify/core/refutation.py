@@ -40,8 +40,8 @@ class Category(StrEnum):
 
 
 _ADVICE = {
-    Category.TIMING: "use an instruction of the list in its place",
-    Category.UNSUPPORTED: "nothing was shown wrong, nor proved",
+    Category.TIMING: "use an instruction from the list instead",
+    Category.UNSUPPORTED: "neither proved nor shown wrong",
     Category.PROVER: "report it, with the object",
 }
 

@@ -334,7 +334,7 @@ class Terms:
             return spoiled
         lanes = [self.plain(self.name(a)), self.plain(self.name(b))]
         if any(isinstance(lane, Term) and lane.op != "linear" for lane in lanes):
-            return self.opaque("an addition modulo 2^32 to what is no linear value", a, b)
+            return self.opaque("an addition modulo 2^32 to a value that is not linear", a, b)
         form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)
         if form is None:
             return self.opaque("an addition of secrets", a, b)

@@ -151,7 +151,7 @@ def run_numbers(
 def _fault(found: Refutation, unit: str) -> Refutation:
     fault = Refutation(
         Category.PROVER,
-        f"a fault of the prover, please report it: the induction shows this {unit} right, "
+        f"a fault of the prover; please report it: the induction shows this {unit} right, "
         f"execution finds it wrong ({found.category}: {found.message})",
         at=found.at,
         difference=found.difference,

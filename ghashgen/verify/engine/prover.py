@@ -290,7 +290,7 @@ class Prover(Generic[E]):
         self.meaning.check(self, entry)
         returns = self.meaning.returns
         if entry.judged != (returns is not None):
-            raise unsupported("a number that is returned, and not what it should be", at)
+            raise unsupported("the returned number is wrong", at)
         if self.statement.wipe:
             self.meaning.terms.at = at
             check_wiped(m, returns.bits if returns else 0)
@@ -306,7 +306,7 @@ class Prover(Generic[E]):
         """
         returns, value = self.meaning.returns, entry.machine.gpr[RESULT]
         if returns is None:
-            raise unsupported("a result of a function that returns none", self.at)
+            raise unsupported("a result of a function that returns nothing", self.at)
         entry.judged = True
         wrong = Refutation(Category.FUNCTION, f"{name} is wrong", at=self.at)
         if isinstance(wanted, Form):

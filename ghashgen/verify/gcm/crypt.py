@@ -129,7 +129,7 @@ class Crypt(GcmMeaning, Update):
         if not self._is_right(entry, lane, j, present):
             wanted = self.plain(entry, j, present)[0]
             prover.compare(lane, wanted, f"block {j} of the output")
-            raise AssertionError("a block that is right and wrong")
+            raise AssertionError("a block that is both right and wrong")
 
     def _block(self, entry: HashEntry, j: int, present: int) -> Lane | None:
         """Return the first bytes of block j of the output, or None if they are not all written."""
@@ -181,7 +181,7 @@ class Crypt(GcmMeaning, Update):
         )
 
     def _of_text(self, lane: Term) -> bool:
-        """Return whether a value depends on counters, keystream or text, and so is not the hash's."""
+        """Return whether a value depends on counters, keystream or text, so is not of the hash."""
         return any(name[0] in (IV, COUNTER, TEXT) for name in self.naming.variables.of(lane))
 
     def _written(self, entry: HashEntry, j: int) -> bool:

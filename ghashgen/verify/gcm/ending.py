@@ -166,7 +166,7 @@ class Verify(Ending):
         """
         assert isinstance(entry, VerifyEntry)
         if not may_be(entry.numbers[TAG]):
-            self.check_refused(prover, entry, REFUSED, "a length that no tag has")
+            self.check_refused(prover, entry, REFUSED, "an invalid tag length")
             return
         if not self.is_message():
             self.check_refused(prover, entry, MISPLACED, "what is no message")

@@ -201,7 +201,7 @@ class Message(Named):
         """
         assert isinstance(entry, MessageEntry)
         if self.refused(entry):
-            prover.check_result(entry, REFUSED, "the status of lengths that there are none of")
+            prover.check_result(entry, REFUSED, "the status of invalid lengths")
             for name, content in entry.machine.memory.written.items():
                 if name != STACK and content:
                     raise Refutation(
@@ -209,7 +209,7 @@ class Message(Named):
                     )
             return
         if entry.either:
-            raise UndecidedError("an IV of which some have 96 bits")
+            raise UndecidedError("an IV of 96 bits for some values only")
         self.check_message(prover, entry)
 
     def refused(self, entry: MessageEntry) -> bool:
@@ -230,7 +230,7 @@ class Message(Named):
         """Compare the rest of the output."""
         length = entry.numbers["length"]
         if not isinstance(length, int):
-            raise unsupported("what is left of a text is not known")
+            raise unsupported("how much of a text is left is not known")
         for j in range(1, blocks_of(length) + 1):
             self._check_block(prover, entry, j, min(BLOCK_BYTES, length - BLOCK_BYTES * (j - 1)))
 
@@ -251,6 +251,6 @@ class Message(Named):
             )
         if any(name[0] == NUMBER_LETTER for name in names):
             raise Refutation(
-                Category.FUNCTION, "the block of lengths is not [8·aad_len]_64 ‖ [8·len]_64"
+                Category.FUNCTION, "the length block is not [8·aad_len]_64 ‖ [8·len]_64"
             )
         prover.compare(lane, self.tag_form(entry, form), "the tag")

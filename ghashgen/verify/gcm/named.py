@@ -347,7 +347,7 @@ class Named(Crypt):
 def blocks_of(number: Number) -> int:
     """Return the number of blocks that hold this many bytes."""
     if not isinstance(number, int):
-        raise unsupported("what is left of a message is not known")
+        raise unsupported("how much of a message is left is not known")
     return -(-number // BLOCK_BYTES)
 
 

@@ -221,7 +221,7 @@ class Open(Phases, Decrypt):
         if "length" not in entry.held:
             values = self.steady(entry).get("length", {})
             if entry.numbers["length"] != entry.totals["length"]:
-                raise unsupported("an output of which some is left, where the tags are compared")
+                raise unsupported("output is left to write where the tags are compared")
             put_in_place(m, values, range(len(m.gpr)))
             if not values:
                 return False
@@ -262,7 +262,7 @@ class Open(Phases, Decrypt):
         out, name = (WHOLE, ALL) if ALL in entry.numbers else (self.out, "length")
         size = entry.numbers[name]
         if not isinstance(size, int):
-            raise unsupported("an output that is cleared, and how much of it is not known")
+            raise unsupported("an output that is cleared up to an unknown place")
         if not _zero(entry.machine.memory.written[out], range(size)):
             raise Refutation(
                 Category.FUNCTION, "the output is not zero to its end, though the tag differs"

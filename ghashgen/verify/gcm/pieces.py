@@ -283,7 +283,7 @@ class Piece(Streamed, Update):
         self.check_rest(prover, entry)
         left = entry.numbers[self.number]
         if not isinstance(left, int):
-            raise unsupported("what is left of a piece is not known")
+            raise unsupported("how much of a piece is left is not known")
         whole, part = divmod(max(left, 0), BLOCK_BYTES)
         blocks = {block_name(j + 1): j for j in range(whole + bool(part))}
         self.check_state(prover, entry, entry.weights | blocks, whole)

@@ -73,9 +73,7 @@ def check_cells(prover: Prover[E], entry: E, wanted: Sequence[Form]) -> None:
     """
     left = entry.machine.memory.written["stream"].values()
     if any(isinstance(value, Affine | Pointer) for value, _ in left):
-        raise Refutation(
-            Category.FUNCTION, "the state holds a number that was given, or an address"
-        )
+        raise Refutation(Category.FUNCTION, "the state holds an argument or an address")
     for index, form in enumerate(wanted):
         name = f"{CELLS[index]}, byte {BLOCK_BYTES * index} of the state,"
         prover.check_cell(entry, "stream", form, name, index)

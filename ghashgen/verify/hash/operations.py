@@ -149,7 +149,7 @@ class Power(HashMeaning):
         algebra, wanted, m = self.naming.algebra, entry.result, entry.numbers["exponent"]
         if wanted is None:
             if not isinstance(m, int) or not m:
-                raise unsupported("power: no exponent of which the result is known")
+                raise unsupported("power: no exponent with a known result")
             wanted = algebra.power_result(variable(f"B{m}"))
         prover.check_cell(entry, "result", wanted, "the power", moves=algebra.register)
 
@@ -340,7 +340,7 @@ class Column(Update):
             return None
         # Rows are whole: the length must tell whether this is the last one.
         if self.function.length_multiple * (row + 1) > least(entry.numbers[self.number]):
-            raise UndecidedError("a row that is there for some lengths only")
+            raise UndecidedError("a row that exists for some lengths only")
         return self.terms.moves(
             self.terms.variable(block_name(row + 1)), self.naming.algebra.memory
         )
@@ -370,7 +370,7 @@ class Column(Update):
         """
         row = self.function.length_multiple
         if row < BLOCK_BYTES:
-            raise unsupported("column: rows of no whole number of blocks")
+            raise unsupported("column: rows that are not whole blocks")
         group = row * self.spec.blocks
         claim = Claim(row, GREATEST_LENGTH, "length")
         return every_length(

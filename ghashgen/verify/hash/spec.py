@@ -123,7 +123,7 @@ class KernelSpec:
             )
         if not any(self.cells) and any(f.operation == "init" for f in self.functions):
             raise GhashgenError(
-                f"{self.name}: init, of a table of which nothing is stated",
+                f"{self.name}: init, but the statement says nothing of the table",
                 "name what its cells hold",
             )
         if self.table_align < 1 or self.table_align & self.table_align - 1:

@@ -83,7 +83,7 @@ def check_frame(m: Machine) -> None:
     if not isinstance(pointer.offset, int):
         raise unsupported("a stack pointer with an unknown", at)
     if pointer.offset < memory.regions[STACK].low:
-        raise Refutation(Category.MEMORY, "the stack pointer leaves the stack that there is", at=at)
+        raise Refutation(Category.MEMORY, "the stack pointer leaves the available stack", at=at)
     floor = memory.floor()
     if any(isinstance(slot.offset, int) and slot.offset < floor for slot, _ in memory.returns):
         raise Refutation(

@@ -141,20 +141,20 @@ def decode(image: Image, address: int) -> Instruction:
     """
     section = image.section(address)
     if section is None or section.kind is not Kind.CODE:
-        raise unsupported("control reaches an address that is no code", address)
+        raise unsupported("control reaches an address outside the code", address)
     start = address - section.address
     window = section.data[start : start + CODE_BYTES]
     decoder = Decoder(64, window, ip=address)
     instruction = decoder.decode()
     if instruction.is_invalid:
-        raise unsupported("bytes that are no instruction", address)
+        raise unsupported("bytes that are not an instruction", address)
     code = window[: instruction.len]
     if code in NOPS:
         instruction.segment_prefix = Register.NONE
     else:
         why = doubt(code)
         if why:
-            raise unsupported(f"an encoding that is not taken: {why}", address)
+            raise unsupported(f"an encoding that is not accepted: {why}", address)
     _tie(image, section, start, instruction, decoder.get_constant_offsets(instruction))
     return instruction
 
@@ -175,7 +175,7 @@ def _tie(
         if offset >= start and offset in section.unresolved:
             raise unsupported(f"an instruction that needs {section.unresolved[offset]}", at)
         if offset in section.links and offset != field:
-            raise unsupported("a relocation of something else than a reference to a place", at)
+            raise unsupported("a relocation of something other than a reference to a place", at)
     if link is not None and field + LINK_BYTES > end:
         raise unsupported("a relocation that is wider than what it completes", at)
     if link is not None and link.branch and not branch:
@@ -189,7 +189,7 @@ def _tie(
     elif branch:
         place = image.named(link.section) if link is not None else section
         if not 0 <= int(i.near_branch_target) - place.address < len(place.data):
-            raise unsupported("a jump out of its section that no relocation tells of", at)
+            raise unsupported("a jump out of its section without a relocation", at)
 
 
 @cache
@@ -198,7 +198,7 @@ def doubt(code: bytes) -> str:
     i = Decoder(64, code, ip=NEUTRAL).decode()
     other = Decoder(64, code, options=DecoderOptions.AMD, ip=NEUTRAL).decode()
     if i.is_invalid or i.len != len(code):
-        return "other bytes than one instruction"
+        return "not exactly one instruction"
     if i != other or i.len != other.len:
         return "Intel and AMD read it differently"
     return _prefix(i, code) or _again(i, code) or _immediate(i) or _second(i, code)
@@ -210,7 +210,7 @@ def _prefix(i: Instruction, code: bytes) -> str:
     if rest[0] & 0xF0 == 0x40:
         rest = rest[1:]
     if rest[0] in PREFIXES or (rest[0] in VEX_OR_EVEX and len(code) != len(rest)):
-        return "a prefix that another one makes void"
+        return "a prefix that another one overrides"
     info = OpCodeInfo(i.code)
     wanted = {MANDATORY.get(int(info.mandatory_prefix))} - {None}
     if info.operand_size == 16:
@@ -225,7 +225,7 @@ def _prefix(i: Instruction, code: bytes) -> str:
         i.has_segment_prefix, i.has_xacquire_prefix, i.has_xrelease_prefix,
         i.suppress_all_exceptions, i.rounding_control != RoundingControl.NONE,
     )  # fmt: skip
-    return "a prefix or a rounding that no row knows" if any(flagged) else ""
+    return "a prefix or a rounding without a row" if any(flagged) else ""
 
 
 def _again(i: Instruction, code: bytes) -> str:
@@ -234,7 +234,7 @@ def _again(i: Instruction, code: bytes) -> str:
         encoder.encode(i, NEUTRAL)
     except ValueError:
         return "it cannot be encoded again"
-    return "" if encoder.take_buffer() == code else "another encoding of it is the usual one"
+    return "" if encoder.take_buffer() == code else "not its usual encoding"
 
 
 def _immediate(i: Instruction) -> str:
@@ -246,7 +246,7 @@ def _immediate(i: Instruction) -> str:
     widths = BY_WIDTH.get(name)
     if widths is not None:
         meaning = widths[{16: 0, 32: 1, 64: 2}[_vector_bytes(i)]]
-    return "bits of its immediate that have no meaning" if i.immediate8 & ~meaning else ""
+    return "meaningless bits set in its immediate" if i.immediate8 & ~meaning else ""
 
 
 def _second(i: Instruction, code: bytes) -> str:

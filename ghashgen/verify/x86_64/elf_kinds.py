@@ -181,7 +181,7 @@ def _check_names(elf: ELFFile) -> None:
     if table["sh_type"] != "SHT_STRTAB" or any(
         section["sh_name"] >= table["sh_size"] for section in elf.iter_sections()
     ):
-        raise GhashgenError("sections whose names are no strings", "assemble the file again")
+        raise GhashgenError("section names that are not strings", "assemble the file again")
 
 
 ENTRY_BYTES = 24
@@ -222,7 +222,7 @@ _AGAIN = "assemble the file again"
 
 def _check_entries(table: Section) -> None:
     if table["sh_entsize"] != ENTRY_BYTES or table["sh_size"] % ENTRY_BYTES:
-        raise GhashgenError(f"section {table.name} is no table of whole entries", _AGAIN)
+        raise GhashgenError(f"section {table.name} is not a table of whole entries", _AGAIN)
 
 
 def kind_of(section: Section) -> Kind:

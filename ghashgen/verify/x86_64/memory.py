@@ -284,7 +284,7 @@ class Memory:
         if region.content is not None:
             lane = region.content(self, self.place(offset - offset % 16))
             if lane is None:
-                what = f"load from {name}, of which nothing is there"
+                what = f"load from {name}, which has no initial content"
                 raise self._refute(what, self.terms.at)
             return lane
         found = None if region.access in UNREADABLE else region.cell(offset // 16)

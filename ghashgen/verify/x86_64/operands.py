@@ -154,7 +154,7 @@ def mask_elements(m: Machine, register: int, count: int) -> int:
         return value & (1 << count) - 1
     if isinstance(value, Term) and not secret(value):
         raise Refutation(Category.FUNCTION, "a mask that the caller left", at=m.terms.at)
-    raise unsupported("a mask that is no known number", m.terms.at)
+    raise unsupported("a mask that is not a known number", m.terms.at)
 
 
 def element_mask(elements: int, first: int, element_bits: int) -> int:

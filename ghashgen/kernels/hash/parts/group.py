@@ -31,7 +31,7 @@ Load = Callable[[int, int], VReg]
 
 @dataclass(frozen=True)
 class Given:
-    """What a group finds in registers, by part, and the parts that it prepares for the next group."""
+    """What a group finds in registers, by part, and the parts that it prepares for the next one."""
 
     operands: Mapping[int, Sequence[Value]] = field(default_factory=dict)
     """Operands of whole parts, ready for their products."""

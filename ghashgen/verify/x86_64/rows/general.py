@@ -195,7 +195,7 @@ def known_count(m: Machine, count: Value, bits: int) -> int:
         return count & (63 if bits == 64 else 31)
     if isinstance(count, UNKNOWN):
         return m.facts.known(count) & (63 if bits == 64 else 31)
-    raise unsupported("a shift by a count that is no known number", m.terms.at)
+    raise unsupported("a shift by an unknown count", m.terms.at)
 
 
 def _shift(name: str, bits: int, flags: bool) -> Builder:

@@ -75,7 +75,7 @@ def elements(order: Sequence[int], size: int) -> tuple[int, ...]:
 def pshufb(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     """PSHUFB: a control byte selects a source byte, or zero if its top bit is set."""
     if isinstance(b, Term):
-        return t.opaque("a byte shuffle by a control that is no constant", a, b)
+        return t.opaque("a byte shuffle with a control that is not constant", a, b)
     control = b.to_bytes(16, "little")
     return t.bytes(a, tuple(-1 if c & 0x80 else c & 15 for c in control))
 
@@ -216,7 +216,7 @@ def affine_moves(matrices: int) -> Moves:
 def affine(t: Terms, a: Lane, b: Lane, imm: int) -> Lane:
     """GF2P8AFFINEQB."""
     if isinstance(b, Term):
-        return t.opaque("an affine map whose matrix is no constant", a, b)
+        return t.opaque("an affine map with a matrix that is not constant", a, b)
     return t.xor(t.moves(a, affine_moves(b)), repeat(imm, 8) if imm else 0)
 
 

@@ -200,7 +200,7 @@ def _mask_logic(bits: int, name: str) -> Builder:
                 return
             a, b = m.mask[first], m.mask[second]
             if not isinstance(a, int) or not isinstance(b, int):
-                raise unsupported("mask logic on what is no known number", m.terms.at)
+                raise unsupported("mask logic on unknown masks", m.terms.at)
             results = {"KXNOR": M64 ^ a ^ b, "KXOR": a ^ b, "KOR": a | b, "KAND": a & b}
             write(m, results[name])
 
@@ -217,7 +217,7 @@ def _mask_shift(bits: int, left: bool) -> Builder:
         def step(m: Machine) -> None:
             a = ops.narrow(m, m.mask[source], bits)
             if not isinstance(a, int):
-                raise unsupported("a shift of a mask that is no known number", m.terms.at)
+                raise unsupported("a shift of a mask that is not a known number", m.terms.at)
             write(m, 0 if count >= bits else a << count if left else a >> count)
 
         return step

@@ -119,7 +119,7 @@ def build_count(shift: on.Shift, bits: int, lanes: int) -> Builder:
             count = t.keep(read(m)[0], MASK64)
             values = m.vec[index][:lanes]
             if isinstance(count, Term):
-                reason = "a vector shift by a count that is no known number"
+                reason = "a vector shift by an unknown count"
                 write(m, [t.opaque(reason, value, count) for value in values])
                 return
             write(m, [shift(t, a, min(count, 255), bits) for a in values])

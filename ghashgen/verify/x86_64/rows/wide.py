@@ -71,7 +71,7 @@ def _qwords_by_register(t: Terms, a: Sequence[Lane], b: Sequence[Lane], imm: int
     order = []
     for lane in a[: len(b)]:
         if not isinstance(lane, int):
-            reason = "a permutation whose control is no constant"
+            reason = "a permutation with a control that is not constant"
             return [t.opaque(reason, *a, *b)] * len(b)
         order += [lane & count - 1, lane >> 64 & count - 1]
     return qwords(t, b, order)
