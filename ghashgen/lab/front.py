@@ -64,20 +64,20 @@ def fast_claim(
     """Return the claim about speed: the range of each function, and where it ends."""
     sides = ((HASH, hashes), (MESSAGES, messages))
     found = [(side, _every(records, side.mode, side.keys)) for side, records in sides]
-    ranges = [f"{_range(pairs)} times as fast for {side.title}" for side, pairs in found if pairs]
+    ranges = [f"{side.title} is {_range(pairs)} times as fast" for side, pairs in found if pairs]
     if not ranges:
         return NOT_MEASURED
     sizes = [size for _, pairs in found for size, _ in pairs]
     limits = (
-        "each figure takes our fastest kernel for that length, and no other CPU was measured.",
+        "each figure is for our fastest kernel at that length, and no other CPU was measured.",
         _changed(sides, changed),
         _chained(sides),
         _goals(messages, goals),
     )
     return _item(
-        f"**Fast.** Back-to-back calls run {_and(ranges)}, beside the fastest other library at "
-        f"each message length from {size_name(min(sizes))} to {size_name(max(sizes))}, on the CPUs "
-        f"in the table. *Limit:* {' '.join(text for text in limits if text)} See [all "
+        f"**Fast.** Called back to back, {_and(ranges)} as the fastest other library at each "
+        f"message length from {size_name(min(sizes))} to {size_name(max(sizes))}, on the CPUs in "
+        f"the table. *Limit:* {' '.join(text for text in limits if text)} See [all "
         "results](docs/results.md) and [the method](docs/bench.md)."
     )
 
@@ -99,9 +99,10 @@ def table(hashes: Sequence[Record], messages: Sequence[Record], changed: Changed
     if not rows:
         return ""
     title = wrapped(
-        "Speed-ups: the time of the fastest other library divided by ours. In brackets: our core "
-        "cycles per call, or per byte (/B). AES-GCM: whole messages sealed, 12 bytes of AAD; "
-        "128-bit and 256-bit keys in ranges, 128-bit keys at one length."
+        "Each figure is a speed-up: the time of the fastest other library divided by ours. Brackets "
+        "give our core cycles per call, or per byte (/B). AES-GCM figures are for sealing whole "
+        "messages with 12 bytes of AAD; ranges cover 128-bit and 256-bit keys, single lengths "
+        "128-bit keys."
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
