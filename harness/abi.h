@@ -7,15 +7,15 @@
 #include "guard.h"
 #include "kernel.h"
 
-/* What a call may have violated, each a bit of a word, in words. Each architecture has its own, and
- * the rest of this file, in a folder of its name; "portable" knows none. */
+/* The rules that a call may violate, one bit each, and their names. Each architecture's folder defines
+ * these and implements the rest of this file; "portable" has none. */
 extern const char *const abi_violation_names[];
 extern const size_t abi_violation_count;
 
 /* The stack on which callees run; the architecture opens it. */
 extern struct guard abi_stack_guard;
 
-/* Whether calls can be checked on this architecture; without it abi_call calls plainly. */
+/* Whether calls can be checked on this architecture; if not, abi_call makes a plain call. */
 int abi_available(void);
 
 /* Readies the stack on which callees run; 0, or -1 with errno set. */
@@ -25,14 +25,14 @@ int abi_open(void);
 const struct guard *abi_stack(void);
 
 /*
- * Calls entry(args...) by the kernel's convention and returns what it violated; where registers for
- * arguments are left over they hold garbage. dirty_upper: the upper halves of the vector registers
- * hold garbage on entry (and are not checked on return).
+ * Calls entry(args...) by the kernel's convention and returns its violations. Unused argument
+ * registers hold garbage. dirty_upper: the upper halves of the vector registers hold garbage on
+ * entry (and are not checked on return).
  */
 uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uint64_t *args,
                   size_t count, int dirty_upper);
 
-/* What the last call left in the register in which a number is returned. */
+/* The return-value register after the last call. */
 uint64_t abi_result(void);
 
 /* "rbx, xmm6 changed; ..." */

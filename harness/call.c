@@ -1,12 +1,12 @@
 /*
- * `call`: calls of any function, as standard input says, by calls that check the convention. Each
- * buffer ends `gap` bytes before a guard page, or begins so many after one, and only a writable one
- * can be written to. Format, all little-endian: "GHC1", u8 dirty (as abi_call takes it), u32 count,
- * then a call: u32 buffers, each its name in 16 bytes, u8 flags (1 writable, 2 by its start), u64 gap,
- * u64 size, its bytes, of which with flag 4 only a number comes, u64, and the rest are zeros; u32 arguments, each u8 kind, u64 value: kind 0 is a number, kind 1 the address
- * of a buffer. To standard output go, for each call, what it violated of the
- * convention, u64 size and text, u64 what it returned, and the bytes of the buffers that can be
- * written to. Of a function that returns nothing the number means nothing.
+ * `call`: calls any function as standard input says, and checks the convention. Each buffer ends
+ * `gap` bytes before a guard page, or begins that many after one. Only writable buffers can be
+ * written. Format, all little-endian: "GHC1", u8 dirty (as abi_call takes it), u32 count, then calls:
+ * u32 buffers, each with 16 bytes of name, u8 flags (1 writable, 2 placed by its start), u64 gap, u64
+ * size and its bytes (with flag 4: u64 number and that many bytes; the rest are zeros); u32
+ * arguments, each u8 kind and u64 value: kind 0 is a number, kind 1 the address of a buffer. Standard
+ * output gets, for each call, its violations of the convention (u64 size and text), u64 return value
+ * (meaningless for a function that returns nothing), and the bytes of the writable buffers.
  */
 #include <stdio.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static int no_memory(uint64_t size)
     return EXIT_USAGE;
 }
 
-/* A buffer that is only read, ends by its gap before a guard page, and is zero but for its first
- * bytes. It is mapped anew: what it takes of memory is what is written. */
+/* A read-only buffer that ends its gap before a guard page, and is zero except for its first bytes. It
+ * is mapped anew, so that it takes memory only for the bytes written. */
 static int read_zeros(struct calling *c, uint32_t i, uint64_t gap, uint64_t size)
 {
     uint64_t given;

@@ -36,7 +36,7 @@ static void sweep_lengths(struct checker *c, struct place p, int dirty_upper)
     sweep_segments(c, p, dirty_upper);
 }
 
-/* A wrong result is one of alignment where the same call is right without a distance. */
+/* A wrong result counts as one of alignment if the same call is right without a distance. */
 static void sweep_input_alignment(struct checker *c, size_t len)
 {
     if (len > c->max_len)
@@ -93,8 +93,8 @@ static void sweep_alignments(struct checker *c)
 }
 
 /*
- * What a table makes of a block, of tails and of groups. Returns the calls that were right, one bit
- * each; what was right at a multiple of 64, as `before` says, is wrong elsewhere by its alignment.
+ * Uses a table for a block, for tails and for groups. Returns the right calls, one bit each. A call
+ * that was right at a multiple of 64 (`before`) and is wrong elsewhere fails by its alignment.
  */
 static unsigned use_table(struct checker *c, unsigned before)
 {
@@ -113,7 +113,7 @@ static unsigned use_table(struct checker *c, unsigned before)
     return right;
 }
 
-/* Wherever init writes a table it writes the same bytes, and they serve wherever they are copied. */
+/* init writes the same bytes at every place, and they work wherever they are copied. */
 static void sweep_table_alignment(struct checker *c)
 {
     unsigned right = 0;
@@ -139,7 +139,7 @@ static void sweep_table_alignment(struct checker *c)
     }
 }
 
-/* The yardstick itself, against algorithm 1 of SP 800-38D. */
+/* The reference itself, against algorithm 1 of SP 800-38D. */
 static int references_agree(const struct sweep *s, const uint8_t *data, size_t max_len)
 {
     uint64_t fast[6], slow[2];

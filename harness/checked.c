@@ -75,7 +75,7 @@ static void check_canaries(struct checker *c, const struct guard *g, enum catego
     report_failure(&c->report, category, c->where, what);
 }
 
-/* 1 if x holds what it must; else reports under the category given. */
+/* 1 if x is right; else reports under the given category. */
 static int check_state(struct checker *c, const uint8_t x[16], const uint8_t expected[16],
                        enum category category)
 {

@@ -36,18 +36,18 @@ struct place {
     size_t distance;
 };
 
-/* Says what is called next, for the report; checked_init leaves it as it is. */
+/* Names the next call for the report; checked_init does not change it. */
 void say_where(struct checker *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Fills the table where it is; 1 if init returned. */
 int checked_init(struct checker *c, struct place key);
 
-/* A table for the sweep; where init faults at the wanted place, one with room on both sides. */
+/* A table for the sweep; if init faults at the wanted place, one with room on both sides. */
 int checked_prepare(struct checker *c, struct place key);
 
 /*
  * Calls of the other functions: 1 if they returned and are right. A result that is not is reported
- * as `wrong`. combine is x*H^m + y for the state y of the sweep turned round.
+ * as `wrong`. combine is x*H^m + y for y, the sweep's state reversed.
  */
 int checked_update(struct checker *c, size_t len, struct place input, struct place state,
                    int dirty_upper, enum category wrong);

@@ -14,17 +14,17 @@ enum exit_code {
 };
 
 int command_features(void);
-/* cpu_decode of as many words as cpu_word_count says, in hexadecimal. */
+/* cpu_decode of cpu_word_count words, in hexadecimal. */
 int command_decode(char *const words[]);
 int command_list(void);
 int command_run(const struct ghashgen_kernel *k);
 int command_mul(const struct ghashgen_kernel *k);
-/* As run, each chunk hashed from state 0 and combined with what stands before it. */
+/* As run, but each chunk is hashed from state 0 and combined with the hash before it. */
 int command_segments(const struct ghashgen_kernel *k);
 /* H^m for every vector; m is the first 8 bytes of x, little-endian. */
 int command_power(const struct ghashgen_kernel *k);
 int command_check(const struct ghashgen_kernel *k);
-/* Calls of one of its functions, whichever, as standard input says. */
+/* Calls any of its functions, as standard input says. */
 int command_call(const struct ghashgen_kernel *k, const char *function);
 /* Kernels, points and expectations as standard input says. */
 int command_sampled(void);

@@ -1,4 +1,4 @@
-/* The features that a kernel may count on: what this machine has, less what it is to lack. */
+/* The features that a kernel may use: this machine's, minus those switched off. */
 #include "cpu.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static uint64_t bit_named(const char *name, size_t length)
     return 0;
 }
 
-/* A name that means nothing here would leave a feature on that was to be off: it ends the program. */
+/* An unknown name ends the program: it might be meant to switch off a feature. */
 static uint64_t features_off(void)
 {
     uint64_t off = 0;

@@ -23,16 +23,16 @@ struct cpu_feature {
 extern const struct cpu_feature cpu_feature_names[];
 extern const size_t cpu_feature_count;
 
-/* Environment variable: features that this machine is to be treated as lacking, comma-separated. */
+/* Environment variable: features to switch off, comma-separated. */
 #define CPU_FEATURES_OFF "GHASHGEN_FEATURES_OFF"
 
 /*
- * The features that this machine can use, less those of CPU_FEATURES_OFF. Ends the program with
- * EXIT_USAGE if the variable names what is no feature: ask before anything is printed.
+ * The features that this machine can use, minus those of CPU_FEATURES_OFF. Ends the program with
+ * EXIT_USAGE if the variable names an unknown feature, so call it before printing anything.
  */
 uint64_t cpu_features(void);
 
-/* ---- What the architecture says, in cpu.c of the folder of its name ---- */
+/* ---- Defined by the architecture, in cpu.c of its folder ---- */
 
 /* Width in bits of each machine word that features are read from. */
 extern const unsigned char cpu_word_bits[];
@@ -45,8 +45,8 @@ uint64_t cpu_decode(const uint64_t *words);
 /* The features that this machine can use. */
 uint64_t cpu_detected(void);
 
-/* Leaves no part of a vector register in use that would slow narrower code down: the caller's duty
- * after a function that may leave it so, and in case one before did not do it. */
+/* Clears vector register parts in use that would slow narrower code down. Call it after a function
+ * that may leave them in use, and before code that depends on it. */
 void cpu_clean_vectors(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Memory between inaccessible pages, with canaries in what its object leaves free. */
+/* Memory between inaccessible pages, with canaries around its object. */
 #ifndef GHASHGEN_GUARD_H
 #define GHASHGEN_GUARD_H
 
@@ -27,8 +27,8 @@ uint8_t *guard_place_end(struct guard *g, size_t size, size_t gap);
 uint8_t *guard_place_start(struct guard *g, size_t size, size_t offset);
 
 /*
- * Like guard_open and guard_place_end for an object of many zeros that is only read: what is not
- * written takes no memory, and there are no canaries. NULL with errno set if there is no room.
+ * Like guard_open and guard_place_end for a large read-only object of zeros: unwritten parts take no
+ * memory, and there are no canaries. NULL with errno set if there is no room.
  */
 uint8_t *guard_open_sparse(struct guard *g, const char *name, size_t size, size_t gap);
 

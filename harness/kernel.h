@@ -1,5 +1,5 @@
 /*
- * A kernel as the harness sees it, whatever it computes, and calls to it by its convention.
+ * A kernel of any family as the harness sees it, and calls to it by its convention.
  */
 #ifndef GHASHGEN_KERNEL_H
 #define GHASHGEN_KERNEL_H
@@ -43,7 +43,7 @@ extern const size_t reference_kernel_count;
 const struct ghashgen_kernel *kernel_at(size_t i);
 const struct ghashgen_kernel *kernel_find(const char *name);
 
-/* A function that the kernel exports, NULL where it has none of that name. */
+/* The exported function of this name, or NULL. */
 kernel_entry kernel_function(const struct ghashgen_kernel *k, const char *name);
 
 static inline int kernel_is_win64(const struct ghashgen_kernel *k)
@@ -51,9 +51,9 @@ static inline int kernel_is_win64(const struct ghashgen_kernel *k)
     return strcmp(k->abi, "win64") == 0;
 }
 
-/* Calls an entry by the kernel's convention. Arguments are pointers and numbers of 64 bits; those
- * that a function does not have do no harm, since in both conventions the caller clears the stack.
- * Returns what a function returns; of one that returns nothing, anything. */
+/* Calls an entry by the kernel's convention. Arguments are pointers and 64-bit numbers. Extra ones do
+ * no harm, since in both conventions the caller clears the stack. Returns the function's value;
+ * arbitrary for one that returns nothing. */
 uint64_t kernel_call(const struct ghashgen_kernel *k, kernel_entry entry,
                  const uint64_t args[KERNEL_ARGUMENTS]);
 

@@ -1,6 +1,6 @@
 /*
- * Calls by the Win64 convention. They stand alone in this file because gcc 12 at -O2 merges two
- * calls in one function that differ in nothing but ms_abi, and then makes both by one convention.
+ * Calls by the Win64 convention. They have this file because gcc 12 at -O2 merges two calls in
+ * one function that differ only in ms_abi, and then makes both by one convention.
  */
 #include "kernel.h"
 

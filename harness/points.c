@@ -79,7 +79,7 @@ void map_apply(const struct map *m, const uint8_t in[16], uint8_t out[16])
     memcpy(out, sum, 16);
 }
 
-/* A block as memory has it: POLYVAL's bytes stand the other way round (RFC 8452, appendix A). */
+/* A block in memory order: POLYVAL's bytes are reversed (RFC 8452, appendix A). */
 static void turn(const struct points *all, const uint8_t in[16], uint8_t out[16])
 {
     uint8_t copy[16];
@@ -222,7 +222,7 @@ static void absorb_lanes(const struct points *all, struct point *p, uint32_t j, 
     }
 }
 
-/* Goes on to so many whole groups, which are no fewer than before. */
+/* Advances to this many whole groups, at least as many as before. */
 static void walk_to(const struct points *all, struct point *p, struct walk *w, uint32_t groups)
 {
     const uint32_t n = all->structure.blocks, lanes = all->structure.lanes;

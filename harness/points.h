@@ -1,6 +1,6 @@
 /*
- * Random points for `sampled`: independent powers, a state, a message, and what the kernel's
- * functions must make of them. Elements are blocks in the order of SP 800-38D throughout; POLYVAL's
+ * Random points for `sampled`: independent powers, a state, a message, and the right results of
+ * the kernel's functions. Elements are blocks in the order of SP 800-38D throughout; POLYVAL's
  * state, blocks and operands are these with their bytes reversed.
  */
 #ifndef GHASHGEN_POINTS_H
@@ -30,8 +30,8 @@ struct cell {
 struct structure {
     uint32_t blocks; /* whole groups come first */
     uint32_t lanes;  /* Horner accumulators in all whole groups but the last; 1: none */
-    uint32_t rests;  /* 0: what is left is one group */
-    uint32_t rest[16]; /* else groups of so many blocks, the largest first; a part of one last */
+    uint32_t rests;  /* 0: the rest is one group */
+    uint32_t rest[16]; /* else groups of these sizes, the largest first; a partial one last */
 };
 
 struct points {
@@ -51,7 +51,7 @@ struct point {
     const uint8_t *x, *y, *p; /* as in memory */
     const uint8_t *power;     /* block of H_i at 16*(i - 1) */
     const uint8_t *data;
-    uint64_t (*multiples)[6]; /* ref_ctmul64's table of H_i, made as it is needed */
+    uint64_t (*multiples)[6]; /* ref_ctmul64's table of H_i, made on demand */
     uint8_t made[POWERS_MAX];
 };
 
@@ -59,7 +59,7 @@ size_t point_stream_bytes(const struct points *all);
 /* Draws a point; its stream and multiples have been allocated. */
 void point_draw(const struct points *all, struct point *p, uint64_t number);
 
-/* table[0..bytes) of the point: the cells, and random bytes where the table holds nothing. */
+/* table[0..bytes) of the point: the cells, and random bytes elsewhere. */
 void point_table(const struct points *all, const struct point *p, const struct cell *cells,
                  size_t count, uint8_t *table, size_t bytes);
 

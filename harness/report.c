@@ -1,4 +1,4 @@
-/* The findings of `check`, by category: a check that did not finish is never called passed. */
+/* The findings of `check`, by category. A check that did not finish never counts as passed. */
 #include "report.h"
 
 #include <inttypes.h>

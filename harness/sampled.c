@@ -1,14 +1,14 @@
 /*
  * `sampled`: kernels at random points with independent powers. A job from standard input, all
- * numbers u32 little-endian unless said otherwise:
+ * numbers u32 little-endian by default:
  *
  *   "GHP1", seed[32], polyval, blocks, lanes, rests, rest[rests], top, max_len, dumped points,
  *   first point, kernels, the images of the maps (MAP_COUNT times 128 times 16 bytes); then a kernel:
  *   run, n, name[n], table bytes, cells, a cell: kind, power, step;
  *   points of mul, points of combine, points of update at every length 0..max_len.
  *
- * Written are lines of JSON: the first points, with every kernel's table of them, as far as asked
- * for; then one line for each kernel that was run.
+ * Output is lines of JSON: the requested number of first points, with every kernel's table for them;
+ * then one line for each kernel that was run.
  */
 #include <stdio.h>
 #include <stdlib.h>

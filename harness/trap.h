@@ -9,8 +9,8 @@ enum trap_access { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_FETCH };
 struct trap {
     int signal;              /* 0: the call returned */
     int has_address;         /* 0 for a general protection fault, which names none */
-    const void *address;     /* what was accessed */
-    const void *instruction; /* which instruction, NULL where that is not known */
+    const void *address;     /* the accessed address */
+    const void *instruction; /* the instruction, NULL if unknown */
     enum trap_access access;
 };
 
@@ -19,17 +19,17 @@ int trap_open(void);
 
 /*
  * Calls function(argument), for at most cpu_seconds of this process's own time (so that a busy
- * machine decides nothing). Returns 1 if it returned, 0 with *t filled if it was stopped.
+ * machine has no effect). Returns 1 if it returned, 0 with *t filled if it was stopped.
  */
 int trap_call(void (*function)(void *), void *argument, unsigned cpu_seconds, struct trap *t);
 
-/* Whether a return faulted itself, its address being one that no code can have. */
+/* Whether a return itself faulted, because its address cannot be code. */
 int trap_at_return(const struct trap *t);
 
 /* Whether the call was stopped because its time was up. */
 int trap_is_timeout(const struct trap *t);
 
-/* "SIGSEGV", ...; for SIGVTALRM what it means here. */
+/* "SIGSEGV", ...; for SIGVTALRM its meaning here. */
 const char *trap_signal_name(int signal);
 
 #endif

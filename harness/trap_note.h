@@ -1,4 +1,4 @@
-/* What an architecture says of a signal; each has it in a folder of its name. */
+/* What an architecture knows of a signal; defined in its folder. */
 #ifndef GHASHGEN_TRAP_NOTE_H
 #define GHASHGEN_TRAP_NOTE_H
 
@@ -7,7 +7,7 @@
 
 #include "trap.h"
 
-/* Sets the instruction and the kind of access, where they are known. */
+/* Sets the instruction and the kind of access, if known. */
 void trap_note(struct trap *t, const siginfo_t *info, const ucontext_t *context);
 
 #endif

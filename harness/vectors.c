@@ -56,7 +56,7 @@ static void call_combine(void *argument)
     kernel_call(c->k, c->f.combine, ARGUMENTS((uintptr_t)c->x, (uintptr_t)c->y, (uintptr_t)c->p));
 }
 
-/* Ten seconds of CPU time, and one more for each megabyte: ten times what ref_bitwise takes. */
+/* Ten seconds of CPU time, and one more for each megabyte: ten times ref_bitwise's time. */
 static int guarded(struct call *c, const struct buffers *b, const char *entry,
                    void (*function)(void *), size_t len, uint64_t vector)
 {

@@ -89,7 +89,7 @@ static uint64_t violations_in(const struct abi_frame *f)
     for (unsigned i = 0; i < KEPT_COUNT; i++)
         if (f->out_registers[i] != f->sentinels[i])
             found |= ABI_GENERAL(i);
-    /* Of these the low 64 bits alone. */
+    /* Only the low 64 bits of these. */
     for (unsigned i = 0; i < VECTOR_COUNT; i++)
         if (memcmp(f->out_vectors[FIRST_VECTOR + i], f->fill[FIRST_VECTOR + i], 8) != 0)
             found |= ABI_VECTOR(i);
@@ -111,7 +111,7 @@ uint64_t abi_call(const struct ghashgen_kernel *k, kernel_entry entry, const uin
     struct abi_frame *f = &abi_frame;
     size_t callees = 0; /* what the callee may write to */
     (void)k;
-    (void)dirty_upper; /* every register holds garbage anyhow */
+    (void)dirty_upper; /* every register holds garbage anyway */
     f->target = entry;
     for (size_t i = 0; i < CALLER_BYTES; i++)
         f->stack[i] = caller_byte(i);
@@ -140,7 +140,7 @@ int abi_open(void)
     if (guard_open(&abi_stack_guard, "stack", STACK_BYTES) != 0)
         return -1;
     f->stack = guard_place_start(&abi_stack_guard, STACK_BYTES, 0) + STACK_BYTES - CALLER_BYTES;
-    /* No address that a program can have, so that a use as a pointer faults. */
+    /* Not a valid address, so that a use as a pointer faults. */
     f->garbage = UINT64_C(0x00E5A1B2C3D4E5F6);
     for (unsigned i = 0; i < KEPT_COUNT; i++)
         f->sentinels[i] = UINT64_C(0xC5A7E1B35D917F00) + 0x11 * (i + 1);

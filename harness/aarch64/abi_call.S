@@ -1,8 +1,8 @@
 /*
  * void abi_call_trampoline(void): calls abi_frame.target on a stack of its own, with sentinels in the
  * callee-saved and garbage in the other registers, and stores the registers found on return into
- * abi_frame. Nothing is kept in a register or on the callee's stack across the call, so that a
- * callee which breaks every rule but `ret` is survived.
+ * abi_frame. Nothing is kept in a register or on the callee's stack across the call, so that
+ * the harness survives a callee that breaks every rule but `ret`.
  */
 #include "abi_layout.h"
 

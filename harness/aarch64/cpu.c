@@ -1,4 +1,4 @@
-/* The features of AArch64, as Linux tells them in HWCAP (Documentation/arch/arm64/elf_hwcaps). */
+/* The features of AArch64, as Linux reports them in HWCAP (Documentation/arch/arm64/elf_hwcaps). */
 #include "cpu.h"
 
 #include <sys/auxv.h>
@@ -29,5 +29,5 @@ uint64_t cpu_detected(void)
 
 void cpu_clean_vectors(void)
 {
-    /* Narrow code writes whole registers here. */
+    /* Here narrow code writes whole registers. */
 }

@@ -29,10 +29,10 @@ enum bench_kind {
 enum bench_where {
     BENCH_MIDDLE,      /* mapped memory before and behind it */
     BENCH_EDGE,        /* it ends where mapped memory ends */
-    BENCH_EDGE_MAPPED, /* the same place in a page, and the next page is mapped */
+    BENCH_EDGE_MAPPED, /* the same place in a page; the next page is mapped */
     BENCH_CROSSING,    /* it begins BENCH_BEFORE_CROSSING bytes before the end of a page */
     BENCH_IN_STEP,     /* its addresses are those of the middle input, modulo 4096 */
-    BENCH_EMPTY,       /* no bytes, at an address that is mapped */
+    BENCH_EMPTY,       /* no bytes, at a mapped address */
     BENCH_NULL         /* no bytes, and a null pointer */
 };
 #define BENCH_BEFORE_CROSSING 8
@@ -43,7 +43,7 @@ struct bench_mode {
     enum bench_kind kind;
     long bytes;   /* of every message, 0 in key set-up; or BENCH_ANY: sizes are chosen */
     size_t most;  /* bytes of the longest message measured; 0: any */
-    size_t piece; /* bytes of a piece, where a message is taken in pieces; else 0 */
+    size_t piece; /* bytes of a piece if messages come in pieces; else 0 */
     enum bench_where in, out, aad;
     int key_crosses; /* the boundary of two pages lies in the middle of the table */
     int cold;        /* single calls, each after other code has filled the instruction caches */
@@ -53,14 +53,14 @@ struct bench_mode {
 extern const struct bench_mode bench_modes[];
 extern const size_t bench_mode_count;
 
-/* Whether messages are opened, for which w->tag has to be that of w->len bytes. */
+/* Whether messages are opened; then w->tag must be the tag of w->len bytes. */
 static inline int bench_opens(const struct bench_mode *mode)
 {
     return mode->kind == BENCH_OPEN || mode->kind == BENCH_OPEN_LATENCY ||
            mode->kind == BENCH_OPEN_PIECES;
 }
 
-/* Whether its memory is not that of the other modes of its kind. */
+/* Whether its memory differs from that of the other modes of its kind. */
 static inline int bench_is_placed(const struct bench_mode *mode)
 {
     return mode->in || mode->out || mode->aad || mode->key_crosses;
@@ -72,8 +72,8 @@ static inline int bench_is_placed(const struct bench_mode *mode)
 /* Bytes of a message in pieces. */
 #define BENCH_PIECES_BYTES 65536
 
-/* Bytes of AAD before a message (of AES-GCM, unless the plan says otherwise), and of the lengths after
- * it. In mode gcm it is no matter what they are, so both are read from the key. */
+/* Bytes of AAD before a message (for AES-GCM, unless the plan says otherwise), and of the lengths after
+ * it. Mode gcm may take any bytes for them, and reads both from the key. */
 #define BENCH_AAD 12
 #define BENCH_LENGTHS 16
 
@@ -91,7 +91,7 @@ struct bench_work {
     uint8_t *states; /* BENCH_STATES of 16 bytes */
     const uint8_t *h, *in; /* h: the hash subkey, or the key of AES */
     size_t len, reps;
-    uint64_t zero; /* 0, which the compiler must not know */
+    uint64_t zero; /* 0, unknown to the compiler */
 
     /* AES-GCM. */
     uint8_t *counters;          /* BENCH_STATES of 16 bytes, each beginning with an IV of 12 */
@@ -110,17 +110,17 @@ struct bench_subject {
     uint64_t needs;          /* CPU_* bits */
     size_t table_bytes, table_align;
     unsigned key_bits; /* of AES in AES-GCM; 0: GHASH */
-    int whole_blocks;  /* its text has a multiple of 16 bytes */
+    int whole_blocks;  /* its text must be a multiple of 16 bytes */
     kernel_entry init, update; /* called by the loops in the subject's own way */
     kernel_entry seal, open, text; /* likewise, of AES-GCM */
     kernel_entry start, aad, seal_more, seal_end, open_more, open_end; /* a message in pieces */
-    const kernel_entry *calls; /* of a way that has other functions: its header says which */
-    bench_loop *loops[BENCH_KINDS]; /* NULL of kinds that are not for it */
+    const kernel_entry *calls; /* for a way with other functions, listed in its header */
+    bench_loop *loops[BENCH_KINDS]; /* NULL for kinds that it does not support */
     /* One call of each, for the check of results. */
     void (*call_init)(const struct bench_subject *, void *table, const uint8_t *h);
     void (*call_update)(const struct bench_subject *, const void *table, uint8_t *x,
                         const uint8_t *in, size_t len);
-    /* Of AES-GCM: seal and open, or text, or all; open says whether the tag is right. */
+    /* AES-GCM: seal and open, or text, or all; open returns whether the tag is right. */
     void (*call_seal)(const struct bench_subject *, const struct bench_work *, uint8_t tag[16]);
     int (*call_open)(const struct bench_subject *, const struct bench_work *, const uint8_t tag[16]);
     void (*call_seal_pieces)(const struct bench_subject *, const struct bench_work *, uint8_t tag[16]);
@@ -142,7 +142,7 @@ struct bench_peers {
     size_t (*open)(struct bench_subject *subjects, size_t room);
 };
 
-/* Absent where the library was not found when the benchmark was built. */
+/* Absent if the library was not found when the benchmark was built. */
 extern const struct bench_peers bench_openssl __attribute__((weak));
 extern const struct bench_peers bench_ipsecmb __attribute__((weak));
 extern const struct bench_peers bench_openssl_evp __attribute__((weak));
@@ -152,7 +152,7 @@ extern const struct bench_peers bench_openssl_stitched __attribute__((weak));
 const struct bench_subject *bench_subjects(size_t *count);
 const struct bench_subject *bench_find(const char *name);
 
-/* The portable kernel that decides what the right result is. */
+/* The portable kernel that defines the right result. */
 const struct bench_subject *bench_judge(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The words in which OpenSSL keeps what the CPU can do, for its objects when they stand alone. */
+/* OpenSSL's words of CPU capabilities, for its objects without the library. */
 #include "way_openssl.h"
 
 #if defined(__x86_64__)

@@ -35,7 +35,7 @@ static void judge(const struct bench_memory *m, const uint8_t before[16], uint8_
     hash(s, table, m, after, size, gcm);
 }
 
-/* The call of a mode whose memory is not that of the others. */
+/* The call of a mode with memory of its own. */
 static int check_call(const struct plan *plan, const struct bench_memory *m, size_t subject,
                       const struct bench_mode *mode, size_t size)
 {

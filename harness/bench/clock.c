@@ -1,7 +1,7 @@
 /*
- * The time stamp counter ticks at a constant rate, the core does not: both are counted beside each
- * sample. An addition takes one cycle when it needs the one before (every x86-64 core since 2006),
- * and a core retires nops at a rate of its own (4 per cycle on Skylake, about 6 on Zen 5, 12 on
+ * The time stamp counter ticks at a constant rate, and the core does not, so both are counted beside
+ * each sample. A dependent addition takes one cycle (every x86-64 core since 2006), and a core
+ * retires nops at a fixed rate (4 per cycle on Skylake, about 6 on Zen 5, 12 on
  * Zen 4) unless another thread takes its slots.
  */
 #define _GNU_SOURCE
@@ -16,10 +16,10 @@
 #define ADDS 4096
 #define NOPS 8192
 
-/* What two calibrations of one sample may differ by before its frequency counts as changing. */
+/* The maximum difference between a sample's two calibrations at a steady frequency. */
 #define STEADY 0.02
 
-/* Loops of nops in one look at the core, and looks (of some 7 microseconds) before and after. */
+/* Loops of nops in one probe of the core, and probes (of some 7 microseconds) before and after. */
 #define PROBES 8
 #define STRETCH 12
 #define AFTER 4
@@ -60,7 +60,7 @@ static uint64_t add_ticks(void)
     return since(start);
 }
 
-/* Nops of four bytes: shorter ones would be bound by the decoders, not by the slots. */
+/* Four-byte nops: the decoders, not the slots, would limit shorter ones. */
 static uint64_t nop_ticks(void)
 {
     uint64_t left = NOPS / 64;
@@ -121,7 +121,7 @@ double clock_idle_rate(void)
             double cycle = (double)add_ticks() / ADDS;
             rates[i] = NOPS * cycle / (double)nop_ticks();
         }
-        /* A change of the clock between the two loops makes any one probe too high. */
+        /* A clock change between the two loops makes single probes too high. */
         qsort(rates, IDLE_PROBES, sizeof rates[0], ascending);
         if (rates[IDLE_PROBES / 2] > best)
             best = rates[IDLE_PROBES / 2];

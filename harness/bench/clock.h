@@ -12,10 +12,10 @@ struct clock_sample {
 /* Stays on one core: the given one, or the last allowed if negative. Returns it, or -1. */
 int clock_pin(int core);
 
-/* Finds what an empty measurement takes. */
+/* Measures the cost of an empty measurement. */
 void clock_open(void);
 
-/* Nops that this core retires per cycle when it is not shared: the best of many short looks. */
+/* Nops that this core retires per cycle when it is not shared: the best of many short probes. */
 double clock_idle_rate(void);
 
 /*
@@ -25,16 +25,16 @@ double clock_idle_rate(void);
 struct clock_sample clock_run(void (*function)(const void *), const void *argument);
 
 /*
- * Waits until nops retire at this rate for some 100 microseconds, for at most *seconds, from which
- * the wait is taken. A neighbour that is busy now and then leaves pauses that a sample fits in, and
- * yet slows what comes after: only a quiet stretch says that it has gone.
+ * Waits until nops retire at this rate for some 100 microseconds, for at most *seconds, and
+ * subtracts the wait. A sample may fit into the pauses of a busy neighbour that slows the next one:
+ * only a longer quiet stretch shows that it has gone.
  */
 void clock_wait(double per_cycle, double *seconds);
 
-/* Whether nops retire at this rate just now, for some 30 microseconds. */
+/* Whether nops retire at this rate now, for some 30 microseconds. */
 int clock_was_quiet(double per_cycle);
 
-/* Wall clock, from any beginning. */
+/* Wall clock, from an arbitrary start. */
 double clock_seconds(void);
 
 /* Core clock in GHz, by the chain against the wall clock. */

@@ -1,6 +1,6 @@
 /*
- * AES-GCM by the letter of FIPS 197 and SP 800-38D: what decides whether a subject is right. One byte
- * and one bit at a time; never measured.
+ * A literal implementation of AES-GCM (FIPS 197 and SP 800-38D), one byte and one bit at a time. It
+ * decides whether a subject is right, and is never measured.
  */
 #ifndef GHASHGEN_BENCH_GCM_JUDGE_H
 #define GHASHGEN_BENCH_GCM_JUDGE_H
@@ -24,7 +24,7 @@ void aes_encrypt(const struct aes_key *key, const uint8_t in[16], uint8_t out[16
 /* inc32 of SP 800-38D section 6.2. */
 void gcm_increment(uint8_t counter[16]);
 
-/* out = in in counter mode from this counter block, which steps over the blocks. */
+/* out = in in counter mode from this counter block, which advances. */
 void gcm_counter_mode(const struct aes_key *key, uint8_t counter[16], const uint8_t *in, size_t len,
                       uint8_t *out);
 
@@ -35,7 +35,7 @@ void gcm_hash(const struct aes_key *key, uint8_t x[16], const uint8_t *in, size_
 void gcm_tag(const struct aes_key *key, const uint8_t iv[12], const uint8_t *aad, size_t aad_len,
              const uint8_t *sealed, size_t len, uint8_t tag[16]);
 
-/* The block of lengths that ends the hash: bits of AAD and of text. */
+/* The length block that ends the hash: bits of AAD and of text. */
 void gcm_lengths(uint8_t block[16], size_t aad_len, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * AES-GCM in portable C with tables, as libraries without AES instructions have it: AES by four
+ * AES-GCM in portable C with tables, as in libraries without AES instructions: AES by four
  * tables of 1 KiB that hold MixColumns of SubBytes (J. Daemen, V. Rijmen, The Design of Rijndael, section 4.2),
  * GHASH by ref_4bit. NOT constant-time: text and key select the cache lines that are read.
  */
@@ -41,7 +41,7 @@ static void fill_mixed(void)
     }
 }
 
-/* A column of the next state, from the columns that ShiftRows takes its rows from. */
+/* A column of the next state, from the columns where ShiftRows takes its rows. */
 #define ROUND(a, b, c, d)                                                                          \
     (mixed[0][(a) >> 24] ^ mixed[1][(b) >> 16 & 0xFF] ^ mixed[2][(c) >> 8 & 0xFF] ^                \
      mixed[3][(d) & 0xFF])

@@ -42,7 +42,7 @@ static int list(void)
     return EXIT_OK;
 }
 
-/* Names the subjects that this CPU cannot run and leaves them out. */
+/* Removes the subjects that this CPU cannot run, and names them. */
 static void drop_missing(struct plan *plan)
 {
     size_t kept = 0;

@@ -16,13 +16,13 @@
 /* A cell that has used up its budget still gets this many samples. */
 #define FEWEST 5
 
-/* Attempts for each sample wanted where there is no patience to wait for a quiet core. */
+/* Attempts per wanted sample without patience to wait for a quiet core. */
 #define ATTEMPTS 4
 
 /* Calls of a sample of a cold mode, each after other code. */
 #define COLD_CALLS 16
 
-/* A batch ends after so many samples or seconds. */
+/* A batch ends after this many samples or seconds. */
 #define BATCH 64
 #define BATCH_SECONDS 200e-6
 
@@ -78,7 +78,7 @@ static int wants_more(const struct plan *plan, const struct cell *c)
     return c->used < plan->budget || c->kept + c->dropped < FEWEST;
 }
 
-/* A tenth unmeasured: the subjects between two turns have used caches and predictors. */
+/* A tenth is not measured: other subjects have used caches and predictors since the last turn. */
 static struct clock_sample run_warm(const struct timed *t)
 {
     struct bench_work warm = *t->work;
@@ -106,7 +106,7 @@ static struct clock_sample run_cold(const struct timed *t)
 /* Whether the core was alone during this sample, which is then kept. */
 static int take_sample(const struct plan *plan, struct cell *c, const struct timed *t)
 {
-    /* The subject of the turn before may have left upper halves in use, as one library does. */
+    /* The previous subject may have left upper halves in use, as one library does. */
     cpu_clean_vectors();
     struct clock_sample sample = t->mode->cold ? run_cold(t) : run_warm(t);
     c->used += sample.cycles;
@@ -118,7 +118,7 @@ static int take_sample(const struct plan *plan, struct cell *c, const struct tim
     return 1;
 }
 
-/* Ends a batch, keeping its samples or not, and begins the next; whether there is patience left. */
+/* Ends a batch, keeping its samples or not, and begins the next; returns whether patience is left. */
 static int next_batch(const struct plan *plan, struct batch *b, int keep, double *patience)
 {
     if (!keep) {
@@ -142,7 +142,7 @@ static int is_full(const struct batch *b)
     return b->count == BATCH || clock_seconds() - b->start > BATCH_SECONDS;
 }
 
-/* One sample of each cell that wants more; whether to go on. */
+/* One sample of each cell that needs more; returns whether to continue. */
 static int take_turn(const struct plan *plan, struct cell *cells, const struct bench_mode *mode,
                      struct batch *b, double *patience)
 {
@@ -179,7 +179,7 @@ static void write_cell(const struct cell *c, const struct timed *t, size_t size)
     printf("]}\n");
 }
 
-/* What is to be opened has the right tag: with another a kernel clears what it has written. */
+/* Opened messages have the right tag: with a wrong one a kernel clears its output. */
 static int is_opened(const struct timed *t)
 {
     return t->work->piece ? t->subject->call_open_pieces(t->subject, t->work, t->work->tag)

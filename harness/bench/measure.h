@@ -12,7 +12,7 @@ struct bench_memory *memory_open(const struct plan *plan);
 int check_results(const struct plan *plan, struct bench_memory *memory);
 int check_messages(const struct plan *plan, struct bench_memory *memory);
 
-/* Says, before a call that may not return, that it comes; or what was found. */
+/* Announces a call that may not return, or reports what was found. */
 void check_event(const char *what, const struct bench_subject *subject, size_t size);
 
 /* 0, -1 with errno set, or 1 after an event that names a subject that does not open a message. */
@@ -28,7 +28,7 @@ struct bench_buffer {
     uint8_t *boundary; /* of two pages, as many bytes on either side */
 };
 
-/* What is known of one key of AES: the message that it seals. */
+/* The message that one AES key seals. */
 struct bench_sealed {
     struct aes_key key;
     struct bench_buffer text;
@@ -47,17 +47,17 @@ struct bench_memory {
     uint8_t **tables; /* two places for each subject, on pages of its own */
 };
 
-/* A plan's subject in a mode on this memory, where the mode has its buffers. */
+/* A plan's subject in a mode, with the mode's buffers on this memory. */
 struct bench_work memory_work(const struct bench_memory *memory, const struct plan *plan,
                               size_t subject, const struct bench_mode *mode, size_t len);
 
-/* Makes the tags those of messages of this length in this mode. */
+/* Sets the tags for messages of this length in this mode. */
 void memory_tags(struct bench_memory *memory, const struct bench_mode *mode, size_t len);
 
-/* What modes have that say nothing else: every buffer in the middle. */
+/* The default placement of modes: every buffer in the middle. */
 extern const struct bench_mode memory_middle;
 
-/* The round keys for a key of so many bits. */
+/* The round keys for a key of this many bits. */
 const struct aes_key *memory_key(const struct bench_memory *memory, unsigned bits);
 
 /* xorshift64*, seeded the same way every time. */

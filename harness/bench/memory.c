@@ -1,7 +1,7 @@
 /*
- * The memory that subjects work on. Every table begins on a page of its own and the states lie elsewhere
- * in theirs, so that no subject is the one whose stores and loads share the low bits of an address. Each
- * buffer has three places (struct bench_buffer); a mode says which.
+ * The memory that subjects work on. Every table begins on its own page, and states lie elsewhere in
+ * theirs, so that no subject's stores and loads share low address bits by chance. Each buffer has
+ * three places (struct bench_buffer); the mode chooses.
  */
 #include <stdlib.h>
 
@@ -56,7 +56,7 @@ static size_t key_index(unsigned bits)
     return bits / 64 - 2;
 }
 
-/* A buffer whose place in the middle is made already; 0, or -1 without memory. */
+/* A buffer whose middle place exists already; 0, or -1 without memory. */
 static int buffer_open(struct bench_buffer *b, uint8_t *middle)
 {
     struct guard guard;
@@ -158,7 +158,7 @@ static uint8_t *place(const struct bench_memory *m, const struct bench_buffer *b
     }
 }
 
-/* The place of a buffer, after what is in its middle was copied there. */
+/* The place of a buffer, with the content of its middle copied there. */
 static const uint8_t *input(const struct bench_memory *m, const struct bench_buffer *b,
                             enum bench_where where, size_t len)
 {
@@ -168,8 +168,8 @@ static const uint8_t *input(const struct bench_memory *m, const struct bench_buf
     return at;
 }
 
-/* Of a table's two places the second has the boundary of two pages in its middle, at a multiple of 64
- * bytes; a table of less than 128 bytes begins there. */
+/* The second of a table's two places has a page boundary in its middle, at a multiple of 64 bytes; a
+ * table of less than 128 bytes begins there. */
 static void *table_of(const struct bench_memory *m, const struct plan *plan, size_t subject,
                       const struct bench_mode *mode)
 {

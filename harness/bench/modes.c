@@ -1,6 +1,6 @@
 /*
- * Every mode, one line each. Python knows them by these names (ghashgen/records/core.py), which says too
- * which are measured without being asked for.
+ * Every mode, one line each. ghashgen/records/core.py uses the same names, and says which modes are
+ * measured by default.
  */
 #include "bench.h"
 

@@ -1,4 +1,4 @@
-/* Kernels of other libraries that were given as object files; a rendered table lists them. */
+/* Kernels of other libraries, given as object files and listed in a rendered table. */
 #ifndef GHASHGEN_BENCH_OBJECTS_H
 #define GHASHGEN_BENCH_OBJECTS_H
 
@@ -11,7 +11,7 @@ enum bench_way {
     /* Of AES-GCM. */
     WAY_IPSECMB_GCM,  /* way_ipsecmb.h */
     WAY_BORINGSSL_GCM, /* way_boringssl.h */
-    WAY_BORINGSSL_GCM_BLOCKS, /* the same, whole blocks alone */
+    WAY_BORINGSSL_GCM_BLOCKS, /* the same, for whole blocks only */
     WAY_AEAD, /* way_aead.h */
     WAY_EVP   /* way_evp.h */
 };
@@ -23,11 +23,11 @@ struct bench_object {
     size_t table_bytes;
     unsigned key_bits; /* of AES; 0: GHASH */
     kernel_entry init, update, seal, open, text;
-    kernel_entry start, seal_more, seal_end, open_more, open_end; /* NULL where it has none */
-    const kernel_entry *calls; /* the functions of a way that names them itself, in its order */
+    kernel_entry start, seal_more, seal_end, open_more, open_end; /* NULL if it has none */
+    const kernel_entry *calls; /* the functions of a way that lists its own, in its order */
 };
 
-/* Rendered by templates/bench_objects.c.j2; absent where no object was given. */
+/* Rendered by templates/bench_objects.c.j2; absent if no object was given. */
 extern const struct bench_object bench_objects[] __attribute__((weak));
 extern const size_t bench_object_count __attribute__((weak));
 

@@ -1,7 +1,7 @@
 /*
- * Intel's multi-buffer library, by the function pointers of its managers: one for each instruction
- * set that it knows. Whether it wipes and checks its arguments is a choice of its build (SAFE_DATA,
- * SAFE_PARAM), which the names show.
+ * Intel's multi-buffer library, by the function pointers of its managers, one for each instruction
+ * set. Its build decides whether it wipes and checks arguments (SAFE_DATA, SAFE_PARAM); the names
+ * show this.
  */
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static const struct {
     const char *name, *safe_name;
     void (*open)(IMB_MGR *);
     uint64_t needs;
-    uint64_t takes; /* what it uses besides where the CPU has it */
+    uint64_t takes; /* what it also uses if the CPU has it */
 } managers[] = {
     {"ipsecmb_sse", "ipsecmb_sse_safe", init_mb_mgr_sse, 0, 0},
     {"ipsecmb_avx", "ipsecmb_avx_safe", init_mb_mgr_avx, CPU_AVX, 0},

@@ -1,8 +1,8 @@
 /*
  * OpenSSL's stitched AES-GCM by its internal entry points (crypto/modes/asm/aesni-gcm-x86_64.pl,
  * crypto/aes/asm/aesni-x86_64.pl, ghash-x86_64.pl), taken out of the static library, with the least that
- * a message needs around them: the stitched part first, what it leaves in counter mode and then hashed.
- * Beside it the same without the stitched part: counter mode, then the hash.
+ * a message needs around them: the stitched part first, then counter mode and hash for the rest. A
+ * second subject has no stitched part: counter mode, then the hash.
  */
 #include "../cpu.h"
 #include "../reference.h"
@@ -14,7 +14,7 @@ int aesni_set_encrypt_key(const uint8_t *key, int bits, void *schedule);
 void aesni_encrypt(const uint8_t *in, uint8_t *out, const void *schedule);
 void aesni_ctr32_encrypt_blocks(const uint8_t *in, uint8_t *out, size_t blocks,
                                 const void *schedule, const uint8_t counter[16]);
-/* State, H and table lie in a row; both return the bytes done and step the counter over them. */
+/* State, H and table lie in a row; both return the bytes processed and advance the counter. */
 size_t aesni_gcm_encrypt(const uint8_t *in, uint8_t *out, size_t len, const void *schedule,
                          uint8_t counter[16], void *state);
 size_t aesni_gcm_decrypt(const uint8_t *in, uint8_t *out, size_t len, const void *schedule,
@@ -50,7 +50,7 @@ static inline void skip(uint8_t counter[16], size_t blocks)
     memcpy(counter + 12, &count, 4);
 }
 
-/* What the stitched part leaves, but for the hash: whole blocks, then a part of one. */
+/* The rest after the stitched part, without the hash: whole blocks, then a partial one. */
 static inline void rest(const struct stitched *c, uint8_t counter[16], const uint8_t *in,
                         size_t len, uint8_t *out)
 {

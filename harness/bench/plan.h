@@ -19,11 +19,11 @@ struct plan {
     const struct bench_mode *modes[BENCH_MODES];
     size_t mode_count;
     size_t samples;  /* wanted of each cell */
-    double cycles;   /* that one sample should take, where one call takes less */
+    double cycles;   /* that one sample should take, if one call takes less */
     double budget;   /* cycles after which a cell has enough, if it has a few samples */
-    double nops;     /* part of the idle core's rate; a sample with less is dropped; 0: none is */
+    double nops;     /* minimum part of the idle core's rate for a sample; 0: keep all */
     double rate;     /* that rate, in nops per cycle; set once the core is known */
-    double patience; /* seconds to wait for a core of its own, for each size; 0: never wait */
+    double patience; /* seconds to wait for a quiet core, for each size; 0: never wait */
     size_t offset;   /* of the data from a page boundary */
     size_t aad;      /* bytes of AAD before a message of AES-GCM */
     int core;        /* -1: the last allowed */

@@ -1,6 +1,6 @@
 /*
  * How programs call the AES-GCM of BoringSSL and AWS-LC: EVP_AEAD (include/openssl/aead.h), the key set
- * once. Seal and open are the forms that take a tag apart from the text, which the others call.
+ * once. Seal and open are the forms with a separate tag, which the others call.
  */
 #ifndef GHASHGEN_BENCH_WAY_AEAD_H
 #define GHASHGEN_BENCH_WAY_AEAD_H

@@ -1,6 +1,6 @@
 /*
  * How BoringSSL calls its update functions of AES-GCM (crypto/fipsmodule/aes/gcm.cc.inc): the round keys
- * with their number less one at byte 240, a table of 256 bytes, a counter block that is not stepped.
+ * with their number less one at byte 240, a table of 256 bytes, a counter block that does not advance.
  * Round keys and H come from the judge, so its key set-up is not measured.
  */
 #ifndef GHASHGEN_BENCH_WAY_BORINGSSL_H

@@ -36,7 +36,7 @@ static inline void ipsecmb_run(kernel_entry entry, void *table, const uint8_t *i
     ((ipsecmb_message *)entry)(key, table, out, in, len, iv, aad, aad_len, tag, 16);
 }
 
-/* It decrypts and computes the tag; its user compares. */
+/* It decrypts and computes the tag; its caller compares. */
 static inline int ipsecmb_unseal(kernel_entry entry, void *table, const uint8_t *iv,
                                  const uint8_t *in, size_t len, const uint8_t *aad, size_t aad_len, uint8_t *out,
                                  const uint8_t *tag)

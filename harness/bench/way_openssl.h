@@ -1,5 +1,5 @@
 /*
- * How OpenSSL and what descends from it (BoringSSL, AWS-LC, ring) call their kernels: the key is two
+ * How OpenSSL and its descendants (BoringSSL, AWS-LC, ring) call their kernels: the key is two
  * numbers, the table has 256 bytes, an update takes whole blocks. A last partial block is padded
  * here, as cheaply as C can.
  */
@@ -39,7 +39,7 @@ static inline void openssl_hash(kernel_entry entry, const struct block *table, u
 #define OPENSSL_UPDATE(s, table, x, in, len)                                                       \
     openssl_hash((s)->update, (table), (x), (in), (len))
 
-/* What such an object may read to choose a path: CPUID.1:EDX, ECX, then CPUID.7:EBX, ECX. */
+/* The words that such an object may read to choose a path: CPUID.1:EDX, ECX, then CPUID.7:EBX, ECX. */
 void openssl_capabilities(void);
 
 #endif

@@ -3,7 +3,7 @@
  *   SPI 4 | sequence number 4 | IV 8 | ciphertext of (payload | padding | its length 1 |
  *   next header 1) | ICV 8, 12 or 16
  *
- * docs/gcm.md says how it is built and run.
+ * docs/gcm.md says how to build and run it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "ghashgen.h"
 
-/* Another kernel is another name here. */
+/* Change this name for another kernel. */
 #define KERNEL(function) gcm128_avx_winograd_clmul1_x8_##function
 #define CONTEXT_BYTES GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES
 #define CONTEXT_ALIGN GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN
@@ -76,8 +76,8 @@ int esp_begin(struct esp *sa, const uint8_t key[16], const uint8_t salt[4], uint
     return 0;
 }
 
-/* Write the packet of this number and IV, which must never come again under this key: for known
- * answers; others call esp_protect. The payload may lie anywhere. Return the bytes of the packet;
+/* Write the packet of this number and IV, which must never repeat under this key. This is for known
+ * answers; otherwise call esp_protect. The payload may lie anywhere. Return the bytes of the packet;
  * 0, and nothing is written, if the payload is too long or the room too small. */
 size_t esp_seal(const struct esp *sa, uint64_t sequence, uint64_t iv, uint8_t next_header,
                 const uint8_t *payload, size_t len, uint8_t *packet, size_t room)
@@ -127,8 +127,8 @@ size_t esp_protect(struct esp *sa, uint8_t next_header, const uint8_t *payload, 
 /* Read a packet of so many bytes into payload, which is packet + TEXT or does not overlap it; room
  * must do for padding and trailer too. high is the upper half of an extended sequence number, which
  * the receiver infers from its window against replays (RFC 4303, appendix A); the window itself is
- * the caller's, who moves it only if this returns 0. Return 0, *next_header and *len; or -1: the
- * packet must be dropped, and payload holds nothing of one that was forged. */
+ * the caller's, who moves it only if this returns 0. Return 0, *next_header and *len; or -1: drop
+ * the packet; payload holds nothing of a forged one. */
 int esp_unprotect(const struct esp *sa, uint32_t high, const uint8_t *packet, size_t bytes,
                   uint8_t *next_header, uint8_t *payload, size_t room, size_t *len)
 {
@@ -157,7 +157,7 @@ int esp_unprotect(const struct esp *sa, uint32_t high, const uint8_t *packet, si
     return 0;
 }
 
-/* What the header names beside the kernel. Ask once a process. */
+/* The features that the header names beside the kernel. Ask once per process. */
 static int cpu_has_it(void)
 {
     return __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul") &&
@@ -210,7 +210,7 @@ int main(void)
     if (next_header != 1 || len != sizeof payload || memcmp(packet + TEXT, payload, len) != 0)
         return 1;
 
-    /* With another upper half of the number it is refused, and nothing of it comes out. */
+    /* With another upper half of the number it is refused, and no text comes out. */
     memcpy(packet, expected, sizeof expected);
     if (!esp_unprotect(&sa, 0, packet, bytes, &next_header, packet + TEXT, sizeof packet - TEXT,
                        &len))

@@ -1,9 +1,9 @@
-/* A message of AES-128-GCM that comes in pieces, of a length that nobody knows before its end: sealed
- * as it is written, opened as it arrives and used only once its tag is right.
+/* An AES-128-GCM message in pieces, of unknown length: sealed as it is written, opened as it arrives,
+ * and used only once its tag is right.
  *
  *   IV 12 | ciphertext | tag 16
  *
- * docs/gcm-streams.md says how it is built and run.
+ * docs/gcm-streams.md says how to build and run it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "ghashgen.h"
 
-/* Another kernel is another name here. */
+/* Change this name for another kernel. */
 #define KERNEL(function) gcm128_avx_winograd_clmul1_x8_streams_##function
 #define CONTEXT_BYTES GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BYTES
 #define CONTEXT_ALIGN GCM128_AVX_WINOGRAD_CLMUL1_X8_STREAMS_CTX_BEST_ALIGN
@@ -31,7 +31,7 @@ struct arriving {
     size_t have_iv, have_last;
     const uint8_t *aad;
     size_t aad_len;
-    uint8_t *text; /* nobody may read it before arrived has returned 1 */
+    uint8_t *text; /* do not read it before arrived has returned 1 */
     size_t len, room;
 };
 
@@ -70,7 +70,7 @@ int arrive(struct arriving *one, const uint8_t *bytes, size_t len)
     if (len == 0)
         return 1;
     if (len < TAG) {
-        /* Of what waits and what has come, the first bytes are text for certain. */
+        /* The first of the waiting and new bytes are certainly text. */
         size_t all = one->have_last + len, text = all > TAG ? all - TAG : 0;
         if (!take(one, one->last, text))
             return 0;
@@ -86,13 +86,13 @@ int arrive(struct arriving *one, const uint8_t *bytes, size_t len)
     return 1;
 }
 
-/* The message has ended: return 1 if it is right. If it is not, nothing of its text is left. */
+/* The message has ended: return 1 if it is right. If not, erase its text. */
 int arrived(struct arriving *one)
 {
     if (one->have_last == TAG &&
         KERNEL(verify)(one->key->context, one->state, one->last, TAG) == 0)
         return 1;
-    memset(one->text, 0, one->len); /* by what the platform has for it, where that is needed */
+    memset(one->text, 0, one->len); /* use the platform's secure erase if needed */
     one->len = 0;
     return 0;
 }

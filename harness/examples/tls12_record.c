@@ -2,7 +2,7 @@
  *
  *   type 1 | version 2 | length 2 | explicit nonce 8 | ciphertext | tag 16
  *
- * docs/gcm.md says how it is built and run.
+ * docs/gcm.md says how to build and run it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "ghashgen.h"
 
-/* Another kernel is another name here. */
+/* Change this name for another kernel. */
 #define KERNEL(function) gcm128_avx_winograd_clmul1_x8_##function
 #define CONTEXT_BYTES GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES
 #define CONTEXT_ALIGN GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN
@@ -26,7 +26,7 @@ enum {
     TEXT_MAX = 1 << 14,       /* RFC 5246, section 6.2.1 */
 };
 
-/* What unprotect returns but for 0: the alert to send. Each is fatal. */
+/* What unprotect returns unless 0: the alert to send. Each is fatal. */
 enum {
     BAD_RECORD_MAC = 20,
     RECORD_OVERFLOW = 22,
@@ -92,7 +92,7 @@ size_t tls12_protect(struct tls12 *one, uint8_t type, const uint8_t *text, size_
     record[0] = type;
     put(record + 1, VERSION, 2);
     put(record + 3, EXPLICIT + len + TAG, 2);
-    /* The number of the record: no nonce comes twice under a key. */
+    /* The record's number, so that no nonce repeats under a key. */
     put(record + HEADER, one->sequence, EXPLICIT);
     make_nonce(nonce, one, record);
     make_aad(aad, one, record, len);
@@ -133,7 +133,7 @@ int tls12_unprotect(struct tls12 *one, const uint8_t *record, size_t bytes, uint
     return 0;
 }
 
-/* What the header names beside the kernel. Ask once a process. */
+/* The features that the header names beside the kernel. Ask once per process. */
 static int cpu_has_it(void)
 {
     return __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul") &&
@@ -168,7 +168,7 @@ int main(void)
     if (type != APPLICATION_DATA || len != sent || memcmp(record + TEXT, request, len) != 0)
         return 1;
 
-    /* A record that was changed on its way is refused, and nothing of it comes out. */
+    /* A changed record is refused, and no text comes out. */
     bytes = tls12_protect(&client, APPLICATION_DATA, (const uint8_t *)request, sent, record,
                           sizeof record);
     record[bytes - 1] ^= 1;

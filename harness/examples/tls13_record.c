@@ -2,7 +2,7 @@
  *
  *   23 | 0x0303 | length 2 | ciphertext of (content | type 1 | padding of zeros) | tag 16
  *
- * docs/gcm.md says how it is built and run.
+ * docs/gcm.md says how to build and run it.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "ghashgen.h"
 
-/* Another kernel is another name here. */
+/* Change this name for another kernel. */
 #define KERNEL(function) gcm128_avx_winograd_clmul1_x8_##function
 #define CONTEXT_BYTES GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BYTES
 #define CONTEXT_ALIGN GCM128_AVX_WINOGRAD_CLMUL1_X8_CTX_BEST_ALIGN
@@ -25,7 +25,7 @@ enum {
     LENGTH_MAX = CONTENT_MAX + 256, /* RFC 8446, section 5.2 */
 };
 
-/* What unprotect returns but for 0: the alert to send. Each is fatal. */
+/* What unprotect returns unless 0: the alert to send. Each is fatal. */
 enum {
     UNEXPECTED_MESSAGE = 10,
     BAD_RECORD_MAC = 20,
@@ -133,7 +133,7 @@ int tls13_unprotect(struct tls13 *one, const uint8_t *record, size_t bytes, uint
     return 0;
 }
 
-/* What the header names beside the kernel. Ask once a process. */
+/* The features that the header names beside the kernel. Ask once per process. */
 static int cpu_has_it(void)
 {
     return __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul") &&
@@ -181,7 +181,7 @@ int main(void)
         memcmp(record + HEADER, payload, len) != 0)
         return 1;
 
-    /* The server waits for record 1: record 0 again is refused, and nothing of it comes out. */
+    /* The server waits for record 1: record 0 again is refused, and no text comes out. */
     memcpy(record, expected, sizeof expected);
     if (tls13_unprotect(&server, record, bytes, &type, record + HEADER, sizeof record - HEADER,
                         &len) != BAD_RECORD_MAC)

@@ -1,4 +1,4 @@
-/* Where no trampoline knows the convention, calls are plain and nothing of it is checked. */
+/* Without a trampoline for the convention, calls are plain and unchecked. */
 #include "abi.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Where no feature is known. */
+/* For architectures without known features. */
 #include "cpu.h"
 
 const unsigned char cpu_word_bits[] = {0};

@@ -1,4 +1,4 @@
-/* Signals where nothing is known of their context. */
+/* Signals without a known context. */
 #define _GNU_SOURCE
 #include "trap_note.h"
 

@@ -1,6 +1,6 @@
 /*
- * Measures messages in threads: reads a plan, checks all results, measures in turns, writes a line
- * of JSON for each event, as ghashgen-bench does (../bench/main.c).
+ * Measures messages in threads: reads a plan, checks all results, measures in turns and writes a
+ * line of JSON for each event, like ghashgen-bench (../bench/main.c).
  *
  *     variant KERNEL WAY THREADS   what is measured; ways are those of ways.c
  *     size BYTES
@@ -9,9 +9,8 @@
  *                                  twice what a wake-up takes
  *     budget N                     cycles after which a figure has enough, of five samples
  *
- * Before each sample its calls go on until threads that slept are awake and look for work: a wake-up
- * takes longer than many a sample. A pool cuts what its kernel does in 500 ns, and here what is
- * shorter, too.
+ * Before each sample its calls repeat until sleeping threads are awake: a wake-up takes longer than
+ * many samples. A pool divides messages that its kernel needs 500 ns for; here also shorter ones.
  *
  * Cycles are wall clock by the clock that a core has when it is busy. A sample in which the system
  * took a core away from a thread is dropped, unless there are more threads than cores.
@@ -33,7 +32,7 @@
 
 #define WAKING_S 400e-6
 #define SAMPLE_S 50e-6
-#define JUDGED ((size_t)1 << 16) /* bytes; what is longer agrees with the first that can do it */
+#define JUDGED ((size_t)1 << 16) /* bytes; longer results are compared with the first subject's */
 #define COUNTED ((size_t)1 << 20) /* bytes, for half of which a power is counted out */
 
 enum { MOST_SIZES = 32, MOST_SAMPLES = 1000, FEWEST = 5 };
@@ -95,7 +94,7 @@ static const char *add(const char *kernel, const char *way, unsigned threads)
 
 /* ---- Checking and measuring ---- */
 
-/* Messages of this length are cut, whatever it is; with 0 all are, and wake who sleeps. */
+/* Messages of this length are divided; with 0 all are, and wake sleeping threads. */
 static void set_crossovers(size_t len)
 {
     for (size_t i = 0; i < variant_count; i++) {
@@ -105,7 +104,7 @@ static void set_crossovers(size_t len)
     }
 }
 
-/* What the judge seals, the same for all: their key is one. */
+/* The judge's sealed messages, the same for all, who share one key. */
 static void judge(struct message *m)
 {
     static const uint8_t zeros[16];
@@ -134,7 +133,7 @@ static int seal_message(struct message *m)
     return 0;
 }
 
-/* Hashes are those of plain C; powers are counted out; texts are the judge's. */
+/* Hashes come from plain C, powers are multiplied out, texts are the judge's. */
 static int check(struct message *m)
 {
     uint8_t expected[4][16] = {{0}, {0x80}}; /* the hash, and 1, which powers begin with */
@@ -174,7 +173,7 @@ static long taken_away(void)
     return usage.ru_nivcsw;
 }
 
-/* Cycles that so many calls take, or -1 if a core was taken away in them. */
+/* The cycles of this many calls, or -1 if a core was taken away meanwhile. */
 static double run(const struct variant *v, const struct message *m, double calls)
 {
     uint8_t x[16] = {0};

@@ -1,5 +1,5 @@
 /*
- * What is measured in threads: subjects, ways to call them, and variants, which are both.
+ * What is measured in threads: subjects, ways to call them, and variants (a subject and a way).
  */
 #ifndef GHASHGEN_THREADS_HARNESS_H
 #define GHASHGEN_THREADS_HARNESS_H
@@ -11,7 +11,7 @@
 
 enum { MOST_VARIANTS = 64, THREADS = 64, TABLE = 8192, AAD_BYTES = 13 };
 
-/* A message, and what AES-GCM makes of it. */
+/* A message, and its AES-GCM results. */
 struct message {
     const uint8_t *in;
     uint8_t *sealed, *out;
@@ -33,7 +33,7 @@ enum outcome { HASH, POWER, SEALED, OPENED };
 
 struct variant;
 
-/* Sets x to the hash from state 0, the power, or the tag, if it is the message's. */
+/* Sets x to the hash from state 0, to the power, or to the tag if that is the message's. */
 typedef void way_call(const struct variant *, uint8_t x[16], const struct message *);
 
 struct way {
@@ -56,13 +56,13 @@ struct variant {
 extern const uint8_t threads_h[16]; /* AES-128 of zeros under the key of zeros, which texts have */
 extern const uint8_t threads_iv[12], threads_aad[AAD_BYTES];
 
-/* NULL where there is no such way. */
+/* NULL if there is no such way. */
 const struct way *way_find(const char *name);
 
 /* Groups in half of a message, as a pool cuts it. */
 size_t half(size_t len);
 
-/* A subject of a kernel, made when first asked for; NULL where its key is none of those here. */
+/* A subject of a kernel, made on first use; NULL if its key is not one of those here. */
 struct subject *subject_of(const struct ghashgen_kernel *k);
 
 /* Fills the table that columns are hashed with: of H to this power. */

@@ -1,7 +1,7 @@
 /* Ways to hash, seal and open a message: alone, in threads started for it, by a pool. */
 #include "threads.h"
 
-/* The runtime as it is emitted; its own functions are measured too. */
+/* The emitted runtime; its own functions are measured too. */
 #include "ghashgen_threads.c"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What a callee must leave as it was: System V AMD64 psABI 3.2.1-3.2.3, and the x64 convention of
+/* What a callee must preserve: System V AMD64 psABI 3.2.1-3.2.3, and the x64 convention of
  * Windows (non-volatile rdi, rsi, xmm6-xmm15; 32 bytes of shadow space that the callee may use). */
 #include "abi.h"
 

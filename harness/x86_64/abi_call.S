@@ -2,7 +2,7 @@
  * void abi_call_trampoline(void): calls abi_frame.target by SysV or Win64 convention on a stack of
  * its own, with sentinels in the callee-saved and garbage in the volatile registers, and stores the
  * registers found on return into abi_frame. Nothing is kept in a register or on the callee's stack
- * across the call, so that a callee which breaks every rule but `ret` is survived.
+ * across the call, so that the harness survives a callee that breaks every rule but `ret`.
  */
 #include "abi_layout.h"
 
@@ -145,7 +145,7 @@ abi_call_trampoline:
     .cfi_endproc
     .size abi_call_trampoline, . - abi_call_trampoline
 
-    /* A callee that keeps every rule: what XINUSE says after it calibrates the check. */
+    /* A callee that keeps every rule. XINUSE after it calibrates the check. */
     .globl abi_call_nothing
     .hidden abi_call_nothing
     .type abi_call_nothing, @function

@@ -1,4 +1,4 @@
-/* Whether the processor says which state is not as after a reset. */
+/* Whether the processor reports which state is in use. */
 #ifndef GHASHGEN_XINUSE_H
 #define GHASHGEN_XINUSE_H
 
