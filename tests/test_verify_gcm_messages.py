@@ -83,7 +83,7 @@ PLANTED = [
     ("seal", "ja          .refused", "nop", 0, "", ""),
     ("seal", "cmp         rdx, 0x0c", "cmp rdx, 0x0d", 0, "", ""),
     ("open", "cmp         r10, 0x04", "cmp r10, 0x05", 0, "", ""),
-    ("open", "mov         eax, 0x02", "mov eax, 1", 0, FUNCTION, "the status of lengths"),
+    ("open", "mov         eax, 0x02", "mov eax, 1", 0, FUNCTION, "the status of invalid lengths"),
     # The comparison.
     ("open", "vpshufd     xmm1, xmm0, 0x4e\n    vpor ",
      "vpslldq xmm0, xmm0, 1\n vpshufd xmm1, xmm0, 0x4e\n vpor ", 0,

@@ -79,7 +79,7 @@ START: dict[str, tuple[Edit, Edit, Category, str]] = {
     "the length of the IV for that of the AAD": (
         put((ZEROED, f"mov [rsi + 64], rcx\n    {ZEROED}")),
         put((ZEROED, f"mov [rsi + 88], rcx\n    {ZEROED}")),
-        FUNCTION, "the state holds a number that was given",
+        FUNCTION, "the state holds an argument",
     ),
     "the sum is what stood there": (
         put(("vmovdqu     [rsi], xmm1", "vmovdqu     [rsi + 16], xmm1")),

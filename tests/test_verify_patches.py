@@ -152,7 +152,7 @@ PATCHES: dict[str, tuple[Callable[[Patch], Patch], Category | None, str]] = {
     ),
     "a relocation of an opcode": (
         lambda p: p.relocation(0, offset=p.of_relocation(0, "offset") - 2),
-        UNSUPPORTED, "something else than a reference",
+        UNSUPPORTED, "something other than a reference",
     ),
     "a relocation to nothing": (
         lambda p: p.relocation(0, symbol=0), UNSUPPORTED, "what another object defines"

@@ -251,6 +251,6 @@ class Message(Named):
             )
         if any(name[0] == NUMBER_LETTER for name in names):
             raise Refutation(
-                Category.FUNCTION, "the length block is not [8·aad_len]_64 ‖ [8·len]_64"
+                Category.FUNCTION, "the block of lengths is not [8·aad_len]_64 ‖ [8·len]_64"
             )
         prover.compare(lane, self.tag_form(entry, form), "the tag")
