@@ -139,7 +139,7 @@ class Kept:
     numbers: Mapping[str, range] = field(default_factory=dict)
     """Bytes of buffers that hold public numbers, with or without an unknown."""
     done: Mapping[str, int] = field(default_factory=dict)
-    """How much of a length has been consumed: buffers of that length begin so much later."""
+    """How much of a length has been consumed: buffers of that length begin that much later."""
     steady: Mapping[str, Mapping[Value, Value]] = field(default_factory=dict)
     """Per number, values that keep their entry value while it is consumed, and their replacements
     from there on: a total, the beginning of a buffer. They count if the loops of a cut move a

@@ -38,7 +38,7 @@ GREATEST_LENGTH = (1 << 62) - 1
 """The greatest length in bytes of any claim."""
 
 FEW = 1 << 12
-"""Progressions with at most so many numbers are looked up number by number."""
+"""Progressions with at most this many numbers are looked up number by number."""
 
 TURNS = 3
 """How many first turns of the loop may differ from the following ones."""

@@ -50,7 +50,7 @@ APART, IN_PLACE = "apart", "in place"
 """Whether input and output are separate or one buffer."""
 
 IN_PLACE_PARTS = 64
-"""In place, the second line runs one residue from each of so many parts of a turn; apart, all."""
+"""Parts of a turn. In place, the second line runs one residue from each; apart, every one."""
 
 
 class Crypt(GcmMeaning, Update):
@@ -72,7 +72,7 @@ class Crypt(GcmMeaning, Update):
         self.keystream = Keystream(terms, keys)
         self.position = Position(terms, self.naming.variables)
         self._right: set[tuple[Lane, int, int]] = set()
-        """Lanes found equal to so many bytes of a block of the output."""
+        """Lanes found equal to this many bytes of a block of the output."""
 
     def every_parameter(self) -> dict[str, Parameter]:
         """Return all parameters by name."""

@@ -58,7 +58,7 @@ KNOWN = ((5, 0, 1), (32, 0, 1), (5, 33, 2), (3, 16, 2), (16, 21, 2), (5, 7, 0), 
 """Some lengths of AAD and text, and phases."""
 
 MISPLACED = 3
-"""The return value if the phase is none of the two."""
+"""The return value if the phase is neither of the two."""
 
 
 CELLS = ("X", "the counter block", "E_K(J_0)", "the keystream", "the block of numbers", "the phase")

@@ -1,4 +1,4 @@
-"""Why a result differs from its definition, in words for whoever mends the kernel.
+"""Why a result differs from its definition, in words for the person who mends the kernel.
 
     proof = prove_object(...)
     explain(proof.refutation)
