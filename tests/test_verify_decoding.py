@@ -133,7 +133,7 @@ REFUSED = {
     "62f3fd2843c004": IGNORED,
     # Longer than an instruction may be.
     "666666666666666666660f1f440000": "does not ask for",
-    "2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e90": "other bytes",
+    "2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e90": "not exactly one instruction",
 }
 """Bytes, and why they are refused; "" where they can be read in one way only (a row decides)."""
 

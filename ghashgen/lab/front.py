@@ -101,8 +101,8 @@ def table(hashes: Sequence[Record], messages: Sequence[Record], changed: Changed
     title = wrapped(
         "Each figure is a speed-up: the time of the fastest other library divided by ours. "
         "Brackets give our core cycles per call, or per byte (/B). AES-GCM figures are for sealing "
-        "whole messages with 12 bytes of AAD; ranges cover 128-bit and 256-bit keys, single lengths "
-        "128-bit keys."
+        "whole messages with 12 bytes of AAD; ranges cover 128-bit and 256-bit keys, single "
+        "lengths 128-bit keys."
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
