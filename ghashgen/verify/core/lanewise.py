@@ -1,7 +1,8 @@
 """Apply a function to each lane of some registers, once for equal terms.
 
 Equal terms are one object, and so are their results. Results that can differ by place are computed
-anew each time: bytes of a partial block (`Terms.settle`), opaque values and the caller's.
+anew each time: bytes of a partial block (`Terms.settle`), opaque values and the caller's. Call
+`Terms.forget` where the pool's hooks may answer otherwise from there on.
 """
 
 from collections.abc import Callable

@@ -104,11 +104,15 @@ class Terms:
         for term in self._pool.values():
             term.form = None
         self._pool.clear()
-        self._sums.clear()
         self._simple.clear()
         self._plain.clear()
-        self.lanewise.clear()
         self.words.clear()
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what the hooks (`settle`, `factors`, `name`) may answer otherwise from here on."""
+        self._sums.clear()
+        self.lanewise.clear()
 
     def variable(self, name: str, deps: int = DATA) -> Term:
         """Return 128 fresh secret bits with this name."""

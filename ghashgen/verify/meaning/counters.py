@@ -7,7 +7,7 @@ from there on it is IV ‖ N again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
@@ -37,7 +37,6 @@ class Counters:
     explicit: Callable[[], Lane | None] = lambda: None
     """Returns J_0 where no variable stands for it."""
     name: str = BASE
-    _forms: dict[Lane, Form] = field(default_factory=dict)
 
     def begin(self) -> dict[str, object]:
         """Return the ghost at the entry."""
@@ -82,11 +81,10 @@ class Counters:
     def stream(self, at: Number) -> Form:
         """Return the polynomials of the keystream at a place."""
         block = self.block(at)
-        if block not in self._forms:
-            self._forms[block] = self.names.terms.form(
-                encrypted(self.names.terms, block, self.keys)
-            )
-        return self._forms[block]
+        terms = self.names.terms
+        return self.names.once(
+            ("stream", block), lambda: terms.form(encrypted(terms, block, self.keys))
+        )
 
     def instance(
         self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str

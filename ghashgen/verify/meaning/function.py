@@ -144,8 +144,7 @@ class Function:
     def entering(self, state: State) -> None:
         """Make the terms ready for a run of this state."""
         found = (last_block(blocks, state.memory) for blocks in self.blocks)
-        self.names.partials = frozenset(one for one in found if one)
-        self.names.state = state
+        self.names.enter(state, frozenset(one for one in found if one))
         for name, output in self.outputs.items():
             state.memory.regions[name].done = output.done(state.ghosts)
 

@@ -6,7 +6,7 @@ its definition is that.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
@@ -36,7 +36,6 @@ class Initial:
     lengths: Lengths
     number: str = "iv_length"
     name: str = "mask"
-    _found: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     def begin(self) -> dict[str, object]:
         """Return no ghost: the mask has no name at the entry."""
@@ -87,10 +86,9 @@ class Initial:
         return names.rebuilt(lane, self.named)
 
     def _is_first(self, state: State, register: Lane) -> bool:
-        key = (register, state.ghosts[self.number], *(state.ghosts[k] for k in self.hashing.keys))
-        if key not in self._found:
-            self._found[key] = self.lengths.ends(register, self.hashing, state)
-        return self._found[key]
+        return self.counters.names.once(
+            ("first", register), lambda: self.lengths.ends(register, self.hashing, state)
+        )
 
     def mask(self, state: State) -> Form:
         """Return the polynomials of E_K(J_0)."""

@@ -41,7 +41,6 @@ class Lengths:
 
     def __post_init__(self) -> None:
         self.variables = Variables(self.names.terms)
-        self._blocks: dict[object, Lane] = {}
 
     @property
     def variable(self) -> str:
@@ -52,10 +51,9 @@ class Lengths:
         """Return the block in a register."""
         terms, facts = self.names.terms, state.facts
         if held is None:
-            key = tuple(state.ghosts[name] if name else 0 for name in self.numbers)
-            if key not in self._blocks:
-                self._blocks[key] = self.block(state, lambda name: number_of(state, name))
-            return self._blocks[key]
+            return self.names.once(
+                ("lengths", self.hash), lambda: self.block(state, lambda n: number_of(state, n))
+            )
         lane: Lane = 0
         for place, name in enumerate(self.numbers):
             number = held(name) if name else 0

@@ -11,7 +11,7 @@ other way round: both are the same 128 bits. What is named keeps products quadra
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.term import (
@@ -42,6 +42,8 @@ class Partial:
         return f"P{self.block}"
 
 
+Found = TypeVar("Found")
+
 Sum = Mapping[tuple[str, int], int]
 """{(value, power): 1}: the sum of values times powers of H; equal parts have cancelled."""
 
@@ -57,14 +59,35 @@ class Names:
         self.partials: frozenset[Partial] = frozenset()
         """The partial blocks of the state that is being run."""
         self.state: Any = None
-        """The state that is being run."""
+        """The state that is being run (`enter`)."""
+        self.here: dict[tuple[object, ...], Any] = {}
+        """What has been found of values in this state: in another one it may be wrong."""
         self.special: Callable[[Term], Lane] = lambda term: term
         """Names what a family has definitions of; a value that has none is returned as it is."""
+        # By their definitions alone, whatever the state.
         self.defined: dict[str, dict[str, int]] = {}
-        self._named: dict[Term, Lane] = {}
+        self._sums: dict[frozenset[tuple[str, int]], str] = {}
         self._powers: dict[Term, Lane] = {}
         self._products: dict[Term, bool] = {}
-        self._settled: dict[tuple[Term, frozenset[Partial]], Lane] = {}
+
+    def enter(self, state: Any, partials: frozenset[Partial]) -> None:
+        """Go on with a state; what was found in another one is forgotten."""
+        self.partials = partials
+        if self.state is not state:
+            self.state = state
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget whatever depends on the state: lengths, counters, what has been hashed."""
+        self.here.clear()
+        self.terms.forget()
+
+    def once(self, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
+        """Return what is found, which is looked for once in each state."""
+        if key not in self.here:
+            self.here[key] = find()
+        found: Found = self.here[key]
+        return found
 
     def recognised(self, lane: Lane) -> Sum | None:
         """Return a lane as a sum of values times powers of H, None if it is none."""
@@ -112,10 +135,7 @@ class Names:
         """Return a value of degree 1 that is equal, if there is a name for it or for its parts."""
         if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER):
             return lane
-        known = self._named.get(lane)
-        if known is None:
-            known = self._named[lane] = self._lower(lane)
-        return known
+        return self.once(("lowered", lane, self.partials), lambda: self._lower(lane))
 
     def _lower(self, lane: Term) -> Lane:
         form = self.terms.try_form(lane)
@@ -123,7 +143,7 @@ class Names:
             return lane
         found = self.algebra.recognise(form)
         if found is not None:
-            name = f"Z{len(self.defined) + 1}"
+            name = self._sums.setdefault(frozenset(found.items()), f"Z{len(self.defined) + 1}")
             self.defined[name] = found
             return self.terms.variable(name)
         power = self.power(lane)
@@ -161,11 +181,7 @@ class Names:
 
         As they stand in memory or in a register; in a sum, part by part.
         """
-        key = term, self.partials
-        known = self._settled.get(key)
-        if known is None:
-            known = self._settled[key] = self._settle(term)
-        return known
+        return self.once(("settled", term, self.partials), lambda: self._settle(term))
 
     def _settle(self, term: Term) -> Lane:
         if not term.deps & RAW or term.deps & (OPAQUE | CALLER):

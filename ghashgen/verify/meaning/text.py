@@ -42,7 +42,6 @@ class Text:
     """The buffer that is written: `read.buffer` where it is done in place."""
     name: str = DONE
     variables: Variables = field(init=False)
-    _named: dict[tuple[object, ...], Lane] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.variables = Variables(self.names.terms)
@@ -120,14 +119,7 @@ class Text:
 
         In a sum of linear functions, part by part.
         """
-        state = self.names.state
-        key = lane, state.ghosts.get("counter"), state.ghosts.get("iv_length"), size_of(
-            state.memory, self.read.buffer
-        )  # fmt: skip
-        known = self._named.get(key)
-        if known is None:
-            known = self._named[key] = self._block(lane)
-        return known
+        return self.names.once(("text", lane), lambda: self._block(lane))
 
     def _block(self, lane: Term) -> Lane:
         if lane.deps & (OPAQUE | CALLER | RAW):
