@@ -224,16 +224,8 @@ class Algebra:
 
     def powers_product(self, a: int, b: int) -> Form:
         """Return B_{a+b} as a form in the bits of B_a and B_b, a <= b."""
-        rows = product_rows(self.order)
-        if a != b:
-            quadratic = {(min(f"B{a}", f"B{b}"), max(f"B{a}", f"B{b}")): rows}
-            register = Form(128, 0, {}, quadratic)
-        else:
-            # Squaring is linear: u·w + w·u = 0, and u·u = u stands on the diagonal.
-            basis = _basis_products(self.order)
-            register = variable(f"B{a}").moves(moves_of(lambda v: _diagonal(basis, v)), 128)
         # One factor is untwisted and the other not, so the product is twisted, like B_{a+b}.
-        return register
+        return self.squared(f"B{a}") if a == b else self.multiplied(f"B{a}", f"B{b}")
 
     def state(self, exponents: Mapping[str, int]) -> Form:
         """Return the register Σ v·H^m over variables v and their exponents m >= 0."""
@@ -244,7 +236,19 @@ class Algebra:
 
     def product(self, value: str, power: int) -> Form:
         """Return the register v·H^power of a variable v, for a power that may be 0 (any factor)."""
-        return Form(128, 0, {}, {(f"B{power}", value): product_rows(self.order)})
+        return self.multiplied(f"B{power}", value)
+
+    def multiplied(self, a: str, b: str) -> Form:
+        """Return the product of two variables, one of them a key operand, that is, twisted."""
+        return Form(128, 0, {}, {(min(a, b), max(a, b)): product_rows(self.order)})
+
+    def squared(self, a: str) -> Form:
+        """Return the key operand of the square of a variable that is one.
+
+        Squaring is linear: u·w + w·u = 0, and u·u = u stands on the diagonal.
+        """
+        basis = _basis_products(self.order)
+        return variable(a).moves(moves_of(lambda v: _diagonal(basis, v)), 128)
 
     def multiple(self, value: int, power: int) -> Form:
         """Return the register v·H^power of a constant v, for a power from 1."""

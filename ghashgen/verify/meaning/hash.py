@@ -1,4 +1,6 @@
-"""The functions of a GHASH or POLYVAL kernel: init, mul, combine, update and column."""
+"""The functions of a GHASH or POLYVAL kernel: init, mul, combine, power, update and column."""
+
+from collections.abc import Callable
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
@@ -8,9 +10,10 @@ from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, Part
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
 from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.regions import Access
 
@@ -107,6 +110,10 @@ def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
             Access.READ, "length", lambda memory, at: content(names, blocks, memory, at)
         ),
     }
+    numbers: dict[str, tuple[int, int]] = {}
+    parts: tuple[Part, ...] = ()
+    over: tuple[Blocks, ...] = ()
+    finish: Callable[[Function, State], None]
     match operation:
         case "init":
             finish = lambda f, state: check_table(f, state, spec.cells)  # noqa: E731
@@ -114,11 +121,15 @@ def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
             finish = _product
         case "combine":
             finish = _combined
+        case "power":
+            power = Power(names)
+            parts, finish, numbers = (power,), power.check_end, {EXPONENT: (0, GREATEST_EXPONENT)}
         case "update" | "column":
+            parts, over = (hashing,), (blocks,)
+            numbers = {"length": (0, GREATEST_LENGTH // function.length_multiple)}
             finish = lambda f, state: check_hashed(f, state, hashing)  # noqa: E731
         case _:
             raise unsupported(f"no meaning of {operation}")
-    over = operation in ("update", "column")
     return Function(
         function.symbol,
         spec.abi,
@@ -126,9 +137,9 @@ def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
         function.parameters,
         names,
         buffers,
-        {"length": (0, GREATEST_LENGTH // function.length_multiple)} if over else {},
-        (hashing,) if over else (),
-        (blocks,) if over else (),
+        numbers,
+        parts,
+        over,
         finish,
         vectors_named=making,
         multiple=function.length_multiple,

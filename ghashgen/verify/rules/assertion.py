@@ -7,7 +7,8 @@
                   "places": {place: value}, "ghosts": {ghost: as its family says},
                   "flags": "secret" | "public", "dirty": whether upper halves may be in use,
                   "level": number, "falls": number,
-                  "from": {source: [{unknown: number in the source's unknowns}]}}
+                  "from": {source: [{unknown: number in the source's unknowns, or in those
+                                     that cases have brought since}]}}
     number       "128*t+r-16"
     place        rax .. r15, v0.0 .. v31.3 (128 bits), k0 .. k7, or "region+number:bytes"
     value        "?" anything | "!" anything public, each an unknown of its own

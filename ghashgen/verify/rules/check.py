@@ -268,9 +268,10 @@ class Checker:
         m, facts, memory, meaning = state.machine, state.facts, state.memory, self.meaning
         if numbers.keys() != a.unknowns.keys():
             raise unsupported(where + "no numbers for its unknowns")
+        named = own(facts) | state.origin  # What it began with, then what cases have brought.
         for number in numbers.values():
-            require_known(number, state.origin, where)
-        to = {u: replaced(number, state.origin) for u, number in numbers.items()}
+            require_known(number, named, where)
+        to = {u: replaced(number, named) for u, number in numbers.items()}
         for u, (low, high) in a.unknowns.items():
             if not facts.shows(combined(to[u], low, -1)) or not facts.shows(
                 combined(high, to[u], -1)

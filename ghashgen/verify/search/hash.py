@@ -1,13 +1,15 @@
-"""Finds certificates of update and column: one assertion at the head of the loop."""
+"""Finds certificates of a hash's functions: an assertion at the head of a loop over a message."""
 
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.meaning.power import EXPONENT
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.loops import turns
+from ghashgen.verify.search.power import certificate as power
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
@@ -24,6 +26,8 @@ def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
     """
     if not meaning.numbers:
         return EMPTY
+    if EXPONENT in meaning.numbers:
+        return power(image, meaning, abi)
     checker = Checker(image, meaning, {})
     flow = flow_of(image, checker.entry, ABIS[abi].saved_numbers)
     found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts))

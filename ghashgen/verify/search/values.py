@@ -47,20 +47,24 @@ class Values:
     """Whether a length may be as short as the loop's own bound lets it be."""
 
     def __init__(self, checker: Checker, states: Sequence[State], live: frozenset[int]) -> None:
-        self.checker, self.states, self.live = checker, states, live
-        assert isinstance(checker.meaning, Function)
-        self.meaning = checker.meaning
+        self.prepare(checker, states, live)
         self.hashing, self.blocks = self._active()
         self.initial = next((p for p in self.meaning.parts if isinstance(p, Initial)), None)
         self.masked = bool(states[0].ghosts.get("mask"))
+        self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
+        ends = [self._written(s) for s in states]
+        self._reach = max((n for n in ends if isinstance(n, int)), default=0)
+
+    def prepare(self, checker: Checker, states: Sequence[State], live: frozenset[int]) -> None:
+        """Take the states, whatever the function is."""
+        self.checker, self.states, self.live = checker, states, live
+        assert isinstance(checker.meaning, Function)
+        self.meaning = checker.meaning
         self.names, self.terms = self.meaning.names, checker.terms
         self.variables = Variables(self.terms)
         self.values: dict[Term, str] = {}
         """Values that are unknown from here on, and their names."""
         self.sums: dict[str, tuple[dict[tuple[str, int], int], ...]] = {}
-        self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
-        ends = [self._written(s) for s in states]
-        self._reach = max((n for n in ends if isinstance(n, int)), default=0)
 
     def _active(self) -> tuple[Hashing, Blocks]:
         """Return what is hashed in this loop: the buffer whose length falls."""
