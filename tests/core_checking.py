@@ -17,7 +17,7 @@ from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
 from ghashgen.verify.meaning.hash import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.search.hash import certificate
+from ghashgen.verify.search.hash import certificate, certificates
 from ghashgen.verify.x86_64.elf import Image, load_image
 
 GENERATED = Path(__file__).parent.parent / "generated"
@@ -69,6 +69,26 @@ def checked(
     return checker
 
 
+def accepted(image: Image, spec: KernelSpec, function: FunctionSpec) -> dict[str, Any]:
+    """Return the first certificate that is accepted.
+
+    Raises:
+        Refutation: none is.
+    """
+    refused: Refutation | None = None
+    try:
+        for data in certificates(image, meaning_of(spec, function), spec.abi):
+            try:
+                checked(image, spec, function, data)
+            except Refutation as error:
+                refused = error
+            else:
+                return data
+    except UndecidedError as error:
+        raise unsupported(str(error)) from None
+    raise refused or unsupported("no certificate")
+
+
 def refusals(data: bytes, spec: KernelSpec) -> Iterator[str]:
     """Yield why each function of an object is not proved."""
     try:
@@ -78,7 +98,7 @@ def refusals(data: bytes, spec: KernelSpec) -> Iterator[str]:
         return
     for function in spec.functions:
         try:
-            checked(image, spec, function, searched(image, spec, function))
+            accepted(image, spec, function)
         except (Refutation, GhashgenError) as error:
             yield f"{function.operation}: {error}"
 

@@ -250,6 +250,8 @@ def test_two_loops_that_wait_for_each_other_are_refused() -> None:
     one["from"] = {k: one["from"][w] for k, w in (("entry", "entry"), ("other", "loop"))}
     other["from"] = {"loop": one["from"]["other"]}
     data["assertions"]["other"] = other
+    rest = data["assertions"]["rest"]["from"]
+    rest["other"] = rest["loop"]
     with pytest.raises(Refutation, match="does not fall"):
         check(SMALL, data)
 

@@ -235,6 +235,7 @@ class Facts:
         rest = mask ^ ones
         if not rest & rest + 1:
             return combined(a, self.low_bits(a, rest.bit_length()), -1)
+        self.near(a)
         raise UndecidedError("a mask of a number with unknowns")
 
     # Cases. What is chosen here is never wrong: the cases of one question are all that there are.
@@ -271,6 +272,7 @@ class Facts:
             u = min(odd, key=lambda name: (dict(a.k)[name] & -dict(a.k)[name], name))
             found = unknown(u), u
         e, u = found
+        step //= gcd(dict(a.k)[u], step)  # Of 16·u modulo 64, u modulo 4 is enough.
         ((_, n),) = (part for part in e.k if part[0] == u)
         rest, low, high = combined(e, Linear(0, ((u, n),)), -1), self.least(e), self.greatest(e)
         if high - low < step:

@@ -1,5 +1,7 @@
 """Finds certificates of a hash's functions: an assertion at the head of a loop over a message."""
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from ghashgen.verify.core.refutation import Refutation, unsupported
@@ -7,9 +9,12 @@ from ghashgen.verify.meaning.power import EXPONENT
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.meaning import Meaning
+from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.loops import turns
+from ghashgen.verify.search.loops import TURNS, turns
 from ghashgen.verify.search.power import certificate as power
+from ghashgen.verify.search.residues import plain, whole
+from ghashgen.verify.search.tail import LENGTH, joined
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
@@ -19,37 +24,63 @@ EMPTY: dict[str, Any] = {"assertions": {}}
 
 
 def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
-    """Return a certificate of a function, which may or may not be right.
+    """Return the first certificate that the rules accept.
 
     Raises:
-        Refutation: none was found.
+        Refutation: there is none.
     """
-    if not meaning.numbers:
-        return EMPTY
-    if EXPONENT in meaning.numbers:
-        return power(image, meaning, abi)
-    checker = Checker(image, meaning, {})
-    flow = flow_of(image, checker.entry, ABIS[abi].saved_numbers)
-    found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts))
-    if found is None:
-        return EMPTY
-    head, states = found
-    live = flow.live.get(head, frozenset())
-    name, at = "loop", head - checker.entry
-    same = {n: n for n in meaning.numbers}
     refused: Refutation | None = None
-    sources = {"entry": [same | {TURN: "0"}], name: [same | {TURN: f"{TURN}+1"}]}
-    for loose in (False, True):
-        sample = Sample(checker, states, live)
-        sample.loose = loose
-        one = sample.assertion(at, 1, sources)
-        if one is None:
-            continue
-        data = {"assertions": {name: one}}
+    for data in certificates(image, meaning, abi):
         try:
             Checker(image, meaning, read_certificate(data)).check()
         except Refutation as error:
             refused = error
-            continue
-        return data
+        else:
+            return data
     raise refused or unsupported("search: no invariant of the loop")
+
+
+def certificates(image: Image, meaning: Meaning, abi: str) -> Iterator[dict[str, Any]]:
+    """Yield certificates of a function, each of which may or may not be right.
+
+    Raises:
+        Refutation: there is a loop of which nothing is understood.
+    """
+    checker = Checker(image, meaning, {})
+    if not meaning.numbers:
+        yield EMPTY
+        return
+    flow = flow_of(image, checker.entry, ABIS[abi].saved_numbers)
+    if EXPONENT in meaning.numbers:
+        yield power(checker, flow)
+        return
+    found = turns(checker, checker.begin(), checker.entry, sorted(flow.cuts))
+    if found is None:
+        yield EMPTY
+        return
+    head, states = found
+    name, at = "loop", head - checker.entry
+    same = {n: n for n in meaning.numbers}
+    sources = {"entry": [same | {TURN: "0"}], name: [same | {TURN: f"{TURN}+1"}]}
+    loops = []
+    samples = [states] if len(states) == TURNS else [states[-TURNS:], states]
+    for chosen, loose in product(samples, (False, True)):
+        sample = Sample(checker, chosen, flow.live.get(head, frozenset()))
+        sample.loose = loose
+        one = sample.assertion(at, 1, sources)
+        loops += [{"assertions": {name: found}} for found in ways_to_say(one, states[0])]
+    # With an assertion behind the loop first: it takes less time to check.
+    for data in loops:
+        if (more := joined(checker, flow, data, name)) is not None:
+            yield more
+    yield from loops
+
+
+def ways_to_say(one: dict[str, Any] | None, state: State) -> list[dict[str, Any]]:
+    """Return an assertion as it is, or of every residue where it is of one."""
+    if one is None:
+        return []
+    if LENGTH in one["unknowns"]:
+        return [one]
+    length: Any = state.ghosts[LENGTH]
+    return [found for way in (plain, whole) if (found := way(one, LENGTH, length))]

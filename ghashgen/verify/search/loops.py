@@ -82,6 +82,8 @@ def turns(
 ) -> tuple[int, list[State]] | None:  # fmt: skip
     """Return the first head that a run comes to so often, and its states there; None: it ends.
 
+    The last `TURNS` of them are turns of a loop; those before may be.
+
     Raises:
         Refutation: no run ends or comes to one.
     """
@@ -130,7 +132,7 @@ def _follow(
             arrivals.append((address, state.copy()))
             seen = [s for a, s in arrivals if a == address]
             if len(seen) >= TURNS and _open(seen[-TURNS:]):
-                return address, seen[-TURNS:]
+                return address, seen
         try:
             address = checker.step(state, address)
         except Fork as question:

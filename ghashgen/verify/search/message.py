@@ -17,7 +17,7 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, reached, successors
 from ghashgen.verify.search.joint import Joint
-from ghashgen.verify.search.loops import cases, turns
+from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
@@ -60,7 +60,7 @@ class Search:
     def loop(self, head: int, states: list[State]) -> str:
         """Add the assertion of a loop."""
         name = f"loop{len(self.data['assertions'])}"
-        sample = Sample(self.checker, states, self.flow.live.get(head, frozenset()))
+        sample = Sample(self.checker, states[-TURNS:], self.flow.live.get(head, frozenset()))
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
         one = sample.assertion(head - self.checker.entry, self.level(), sources)
         if one is None:

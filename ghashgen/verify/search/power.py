@@ -14,13 +14,10 @@ from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT
 from ghashgen.verify.rules.check import Checker
-from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.loops import cases
-from ghashgen.verify.x86_64.abi import ABIS
-from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.flow import flow_of
+from ghashgen.verify.x86_64.flow import Flow
 
 LEFT = "n"
 """The unknown that is left of the exponent."""
@@ -77,14 +74,12 @@ class Halving(Sample):
         return {"power": {"left": LEFT, "factor": "p", "product": "r"}}
 
 
-def certificate(image: Image, meaning: Meaning, abi: str) -> dict[str, Any]:
+def certificate(checker: Checker, flow: Flow) -> dict[str, Any]:
     """Return a certificate of power, which may or may not be right.
 
     Raises:
         Refutation: none was found.
     """
-    checker = Checker(image, meaning, {})
-    flow = flow_of(image, checker.entry, ABIS[abi].saved_numbers)
     heads = frozenset(flow.cuts)
     arrived = [
         (at, state) for at, state in cases(checker, checker.begin(), checker.entry, heads)
