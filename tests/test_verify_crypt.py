@@ -9,8 +9,8 @@ from verify_objects import ASM, assembled
 from ghashgen.algebra.field.bitorder import Order
 from ghashgen.check.statements import load_spec
 from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.refutation import Category
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.prove import THEOREMS, Proof, prove_object

@@ -103,16 +103,13 @@ class Terms:
         """Forget every term."""
         for term in self._pool.values():
             term.form = None
-        self._pool.clear()
-        self._simple.clear()
-        self._plain.clear()
-        self.words.clear()
+        for known in (self._pool, self._simple, self._plain, self.words):
+            known.clear()
         self.forget()
 
     def forget(self) -> None:
         """Forget what the hooks (`settle`, `factors`, `name`) may answer otherwise from here on."""
-        self._sums.clear()
-        self.lanewise.clear()
+        self._sums, self.lanewise = {}, {}
 
     def variable(self, name: str, deps: int = DATA) -> Term:
         """Return 128 fresh secret bits with this name."""

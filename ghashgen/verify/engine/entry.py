@@ -1,18 +1,16 @@
 """The state at a function's entry: buffers, arguments, what the caller left."""
 
 import weakref
-from collections.abc import Callable
 from typing import Generic
 
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
-from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value, shift_right
 from ghashgen.verify.engine.family import Cell, Count, E, Function, Meaning, Numbers, Statement
-from ghashgen.verify.x86_64.abi import ABIS
+from ghashgen.verify.x86_64.abi import ABIS, SLOT, STACK_LIMIT, floor_of, stack_before
 from ghashgen.verify.x86_64.elf import Image
-from ghashgen.verify.x86_64.machine import END, RSP, Machine, entry_machine
-from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK, Memory
+from ghashgen.verify.x86_64.machine import END, RSP, entry_machine
+from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Memory
 from ghashgen.verify.x86_64.regions import Access, Region
 
 
@@ -37,13 +35,6 @@ class Content(Generic[E]):
     def of(self, entry: E) -> "Content[E]":
         """Return the same in another run."""
         return Content(self.cell, entry)
-
-
-STACK_LIMIT = 1 << 16
-"""Bytes of stack that a kernel may use."""
-
-SLOT = 8
-"""Bytes of an argument on the stack."""
 
 
 def enter(
@@ -82,7 +73,7 @@ def enter(
             -STACK_LIMIT,
             above + SLOT * len(arguments[in_registers:]),
             Access.UPDATE,
-            lambda index: _found(terms, index),
+            lambda index: stack_before(terms, index),
             *stack_align,
         )
     )
@@ -108,15 +99,6 @@ def enter(
     return entry
 
 
-def _found(terms: Terms, index: int) -> Lane:
-    """Return what 16 bytes of the stack held at the entry.
-
-    From the return address on, they are the caller's. Below it they are anything, and may change
-    from read to read: while the stack pointer was higher, a signal handler may have written there.
-    """
-    return terms.caller(f"{STACK}[{16 * index}]") if index >= 0 else terms.lost(RELEASED, False)
-
-
 def _nothing(index: int) -> Lane | None:
     return None
 
@@ -127,20 +109,3 @@ def _in_units(number: Number, unit: int) -> Number:
     if number % unit:
         raise unsupported(f"{number} is no multiple of {unit}")
     return number // unit
-
-
-def floor_of(machine: Machine) -> Callable[[], int]:
-    """Return a function that gives the lowest offset of the stack that may be used now.
-
-    It refers only to the registers, not to the machine that owns the memory (`Content`).
-    """
-    registers, red_zone = machine.gpr, machine.red_zone
-
-    def floor() -> int:
-        pointer = registers[RSP]
-        if isinstance(pointer, Pointer) and pointer.region == STACK:
-            offset = pointer.offset
-            return offset - red_zone if isinstance(offset, int) else 0
-        return 0
-
-    return floor

@@ -34,9 +34,6 @@ from ghashgen.verify.engine.family import E, Numbers
 from ghashgen.verify.engine.prover import NO_NUMBERS, STACK_RESIDUES, Prover, as_key
 from ghashgen.verify.engine.resume import within
 
-GREATEST_LENGTH = (1 << 62) - 1
-"""The greatest length in bytes of any claim."""
-
 FEW = 1 << 12
 """Progressions with at most this many numbers are looked up number by number."""
 

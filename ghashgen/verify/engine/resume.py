@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from ghashgen.verify.core.values import UNKNOWN, Affine, Linear, Number, Pointer, Value
 from ghashgen.verify.engine.cut import with_numbers
-from ghashgen.verify.engine.entry import Content, floor_of
+from ghashgen.verify.engine.entry import Content
 from ghashgen.verify.engine.family import E
+from ghashgen.verify.x86_64.abi import floor_of
 from ghashgen.verify.x86_64.machine import Machine
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
+from ghashgen.verify.core.limits import GREATEST_OTHER
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import (
     Affine,
@@ -11,7 +12,6 @@ from ghashgen.verify.engine.family import Buffer, Cell, Count, Numbers, Paramete
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.begun import HELD, NO_MESSAGE, PieceCourse, misplaced, too_long
-from ghashgen.verify.gcm.named import GREATEST_OTHER
 from ghashgen.verify.gcm.pieces import Piece
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,

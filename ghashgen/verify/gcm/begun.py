@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.limits import EVERY
 from ghashgen.verify.core.values import (
     Affine,
     Number,
@@ -17,7 +18,7 @@ from ghashgen.verify.core.values import (
 from ghashgen.verify.engine.cut import least
 from ghashgen.verify.engine.family import Numbers
 from ghashgen.verify.engine.induction import Course
-from ghashgen.verify.gcm.named import EVERY, GREATEST
+from ghashgen.verify.gcm.named import GREATEST
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,
     PLACES,

@@ -6,21 +6,19 @@ bits are exactly those of the differences: of one value, or of several combined 
 
 from collections.abc import Callable
 
-from ghashgen.algebra.ops.forms import QUAD_BITS, VAR_BITS, Form, variable
-from ghashgen.verify.core.kinds import OR
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.limits import TAGS
 from ghashgen.verify.core.refutation import Category, Refutation
-from ghashgen.verify.core.term import Lane, Term, parts_of
+from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Number
+from ghashgen.verify.core.zeros import all_of, bits_of
 from ghashgen.verify.engine.cut import least
 from ghashgen.verify.engine.family import Buffer, Cell, Count, Parameter
 from ghashgen.verify.gcm.named import greatest
 from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.x86_64.regions import Access
-
-TAGS = (4, 8, *range(12, 17))
-"""Bytes of a tag (SP 800-38D, section 5.2.1.2)."""
 
 LONGEST = max(TAGS)
 
@@ -54,14 +52,14 @@ def tells_apart(terms: Terms, value: Term, size: int, right: Callable[[Form], Fo
     Raises:
         Refutation: it depends on the tag, but in another way.
     """
-    leaves = _all_of(value)
+    leaves = all_of(value)
     forms = [form for leaf in leaves if (form := terms.try_form(leaf)) is not None]
     if len(forms) < len(leaves):
         return False
-    found = set().union(*map(_bits, forms))
+    found = set().union(*map(bits_of, forms))
     largest = max(forms, key=lambda form: len(form.quadratic))
     difference = right(largest) ^ variable(GIVEN)
-    wanted = _bits(difference.mask((1 << 8 * size) - 1))
+    wanted = bits_of(difference.mask((1 << 8 * size) - 1))
     if found == wanted:
         return True
     about = ""
@@ -76,25 +74,3 @@ def tells_apart(terms: Terms, value: Term, size: int, right: Callable[[Form], Fo
             at=terms.at,
         )
     return False
-
-
-def _all_of(value: Term) -> list[Term]:
-    """Return the values that are all 0 if and only if this one is."""
-    return (
-        [leaf for part in parts_of(value) for leaf in _all_of(part)] if value.op == OR else [value]
-    )
-
-
-def _bits(form: Form) -> set[object]:
-    """Return the polynomials of a form that are not 0."""
-    rows: list[list[object]] = [[] for _ in range(form.width)]
-    for stride, part in ((VAR_BITS, form.linear), (QUAD_BITS, form.quadratic)):
-        size, none = stride // 8, bytes(stride // 8)
-        for names, packed in sorted(part.items()):
-            data = packed.to_bytes(form.width * size, "little")
-            for k, monomials in enumerate(rows):
-                row = data[k * size : (k + 1) * size]
-                if row != none:
-                    monomials.append((names, row))
-    bits = ((form.constant >> k & 1, tuple(monomials)) for k, monomials in enumerate(rows))
-    return {bit for bit in bits if bit != (0, ())}

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer, UndecidedError
@@ -42,9 +43,6 @@ from ghashgen.verify.x86_64.regions import Access
 
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-
-GREATEST_TEXT = (1 << 36) - 32
-"""The greatest length in bytes of a text: 2^39 - 256 bits (SP 800-38D, section 5.2.1.1)."""
 
 APART, IN_PLACE = "apart", "in place"
 """Whether input and output are separate or one buffer."""

@@ -13,13 +13,13 @@ from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.limits import DIFFERS, DONE, EVERY, REFUSED
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Affine, Number
 from ghashgen.verify.engine.family import Buffer, Cell, Numbers, Parameter
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.comparing import LONGEST, PARAMETERS, TAG, given, may_be, tells_apart
-from ghashgen.verify.gcm.named import DIFFERS, DONE, EVERY, REFUSED
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,
     MISPLACED,

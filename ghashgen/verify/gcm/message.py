@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.kinds import NUMBER_LETTER
+from ghashgen.verify.core.limits import REFUSED
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import UndecidedError, Value
@@ -20,7 +21,6 @@ from ghashgen.verify.gcm.named import (
     LEAST,
     LETTERS,
     PARTIALS,
-    REFUSED,
     MessageEntry,
     Named,
     blocks_of,

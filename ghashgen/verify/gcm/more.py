@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.limits import GREATEST_OTHER, GREATEST_TEXT
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Affine, Pointer
@@ -29,8 +30,7 @@ from ghashgen.verify.gcm.begun import (
     too_long,
 )
 from ghashgen.verify.gcm.counter import COUNTER_BYTES, counter_block
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Crypt, Decrypt, Encrypt
-from ghashgen.verify.gcm.named import GREATEST_OTHER
+from ghashgen.verify.gcm.crypt import Crypt, Decrypt, Encrypt
 from ghashgen.verify.gcm.pieces import Piece
 from ghashgen.verify.gcm.stream import (
     ASSOCIATED,

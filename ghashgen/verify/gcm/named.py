@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.kinds import NUMBER_LETTER
+from ghashgen.verify.core.limits import GREATEST_OTHER, GREATEST_TEXT
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import (
@@ -34,7 +35,7 @@ from ghashgen.verify.core.values import (
 )
 from ghashgen.verify.engine.family import Buffer, Cell, Count, Parameter, Result
 from ghashgen.verify.gcm.counter import IV_BYTES, counter_block
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Crypt
+from ghashgen.verify.gcm.crypt import Crypt
 from ghashgen.verify.gcm.table import AAD, COUNTER, IV, LENGTHS, MASK, NONCE, ROUND_KEY
 from ghashgen.verify.hash.entry import HashEntry, data_cell
 from ghashgen.verify.hash.naming import BLOCK, PARTIAL, block_name
@@ -45,18 +46,10 @@ from ghashgen.verify.x86_64.regions import Access
 if TYPE_CHECKING:
     from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 
-GREATEST_OTHER = (1 << 61) - 1
-"""The greatest length in bytes of AAD and of an IV: 2^64 - 1 bits (SP 800-38D, 5.2.1.1)."""
-
 GREATEST = {"iv_length": GREATEST_OTHER, "aad_length": GREATEST_OTHER, "length": GREATEST_TEXT}
 
 LEAST = {"iv_length": 1, "aad_length": 0, "length": 0}
 
-EVERY = (1 << 64) - 1
-"""The greatest value of a parameter."""
-
-DONE, DIFFERS, REFUSED = range(3)
-"""Return values: success; the tag differs; the standard does not allow a length."""
 
 PARTIALS = {"iv_length": "R", "aad_length": "Q", "length": PARTIAL}
 """The variables of last blocks that may be partly readable, by the length."""

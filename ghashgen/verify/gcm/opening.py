@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.limits import DIFFERS, DONE, EVERY, GREATEST_TEXT, TAGS
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import Affine, Number, Pointer, Value
@@ -27,17 +28,9 @@ from ghashgen.verify.engine.cut import of_length, put_in_place
 from ghashgen.verify.engine.family import Buffer, Cell, Kept, Numbers, Parameter
 from ghashgen.verify.engine.induction import Course, prove_longer
 from ghashgen.verify.engine.prover import Prover
-from ghashgen.verify.gcm.comparing import PARAMETERS, TAG, TAGS, given, may_be, tells_apart
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT, Decrypt
-from ghashgen.verify.gcm.named import (
-    DIFFERS,
-    DONE,
-    EVERY,
-    GREATEST,
-    TAG_FIRST,
-    MessageEntry,
-    blocks_of,
-)
+from ghashgen.verify.gcm.comparing import PARAMETERS, TAG, given, may_be, tells_apart
+from ghashgen.verify.gcm.crypt import Decrypt
+from ghashgen.verify.gcm.named import GREATEST, TAG_FIRST, MessageEntry, blocks_of
 from ghashgen.verify.gcm.phases import Phases
 from ghashgen.verify.gcm.table import GIVEN, MASK, RIGHT
 from ghashgen.verify.hash.entry import HashEntry

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.limits import EVERY, GREATEST_OTHER, GREATEST_TEXT
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.values import Affine, Number
 from ghashgen.verify.engine.behind import Behind, run_numbers
@@ -13,17 +14,8 @@ from ghashgen.verify.engine.induction import Course, each, join, prove_longer
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import Prover, as_key
 from ghashgen.verify.gcm.counter import IV_BYTES
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.message import Message
-from ghashgen.verify.gcm.named import (
-    BEFORE,
-    EVERY,
-    GREATEST,
-    GREATEST_OTHER,
-    LEAST,
-    SAMPLE,
-    TAG_FIRST,
-)
+from ghashgen.verify.gcm.named import BEFORE, GREATEST, LEAST, SAMPLE, TAG_FIRST
 from ghashgen.verify.hash.entry import HashEntry
 
 OTHER_IVS = (2 * BLOCK_BYTES, 3 * BLOCK_BYTES, 4 * BLOCK_BYTES)

@@ -27,6 +27,7 @@ from typing import ClassVar
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.limits import DONE, REFUSED
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import (
@@ -52,7 +53,7 @@ from ghashgen.verify.gcm.begun import (
     few,
     place_of,
 )
-from ghashgen.verify.gcm.named import DONE, GREATEST, REFUSED, greatest
+from ghashgen.verify.gcm.named import GREATEST, greatest
 from ghashgen.verify.gcm.stream import (
     MISPLACED,
     NUMBER_BYTES,

@@ -3,11 +3,12 @@
 from typing import ClassVar
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.core.limits import DONE
 from ghashgen.verify.core.term import RAW, Lane, Term
 from ghashgen.verify.engine.family import Buffer, Cell, Parameter
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.crypt import Encrypt
-from ghashgen.verify.gcm.named import DONE, MessageEntry
+from ghashgen.verify.gcm.named import MessageEntry
 from ghashgen.verify.gcm.phases import Phases
 from ghashgen.verify.hash.entry import HashEntry
 from ghashgen.verify.hash.naming import PARTIAL

@@ -17,6 +17,7 @@ from typing import ClassVar
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import variable
 from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.limits import DONE, EVERY, GREATEST_OTHER
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Affine, Number
 from ghashgen.verify.engine.family import Buffer, Cell, Kept, Parameter
@@ -25,7 +26,7 @@ from ghashgen.verify.engine.plans import Shown, every_length
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.gcm.counter import counter_block
 from ghashgen.verify.gcm.message import Message
-from ghashgen.verify.gcm.named import DONE, EVERY, GREATEST_OTHER, MessageEntry
+from ghashgen.verify.gcm.named import MessageEntry
 from ghashgen.verify.gcm.stream import ASSOCIATED, STREAM_BYTES, check_cells
 from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.hash.entry import HashEntry

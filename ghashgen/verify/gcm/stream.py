@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, ClassVar
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.kinds import NUMBER_LETTER
+from ghashgen.verify.core.limits import EVERY, GREATEST_OTHER, GREATEST_TEXT
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import Affine, Number, Pointer, shift_left
 from ghashgen.verify.engine.family import Buffer, Cell, E, Numbers, Parameter, Result
 from ghashgen.verify.engine.plans import Shown
 from ghashgen.verify.engine.prover import NO_NUMBERS, Prover
-from ghashgen.verify.gcm.crypt import GREATEST_TEXT
 from ghashgen.verify.gcm.meaning import GcmMeaning
-from ghashgen.verify.gcm.named import EVERY, GREATEST_OTHER
 from ghashgen.verify.gcm.table import LENGTHS, MASK
 from ghashgen.verify.hash.entry import STATE, HashEntry
 from ghashgen.verify.x86_64.abi import Abi

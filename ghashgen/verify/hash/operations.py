@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.lengths import Claim
+from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import RAW, Lane, Term, deps_of
 from ghashgen.verify.core.values import Number, Pointer, UndecidedError, Value
@@ -14,7 +15,7 @@ from ghashgen.verify.core.variables import rebuilt
 from ghashgen.verify.engine.behind import run_again
 from ghashgen.verify.engine.cut import least
 from ghashgen.verify.engine.family import Cell, Kept, Meaning, Parameter
-from ghashgen.verify.engine.induction import GREATEST_LENGTH, Course
+from ghashgen.verify.engine.induction import Course
 from ghashgen.verify.engine.plans import Shown, every_length, once
 from ghashgen.verify.engine.prover import Prover
 from ghashgen.verify.hash.absorbing import absorbed

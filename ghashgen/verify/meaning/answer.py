@@ -10,17 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.limits import TAGS
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Value
-from ghashgen.verify.gcm.comparing import _all_of, _bits
+from ghashgen.verify.core.zeros import all_of, bits_of
 from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.meaning.hashing import size_of
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE, RIGHT, Text
 from ghashgen.verify.rules.state import State
-
-TAGS = frozenset((4, 8, *range(12, 17)))
-"""Bytes of a tag (SP 800-38D, 5.2.1.2)."""
 
 
 @dataclass
@@ -66,15 +64,16 @@ class Answer:
         if size not in TAGS:
             raise Refutation(Category.FUNCTION, f"a tag of {size} bytes is not refused")
         terms = self.text.names.terms
-        forms = [form for leaf in _all_of(value) if (form := terms.try_form(leaf)) is not None]
-        if len(forms) < len(_all_of(value)):
+        leaves = all_of(value)
+        forms = [form for leaf in leaves if (form := terms.try_form(leaf)) is not None]
+        if len(forms) < len(leaves):
             return False
         largest = max(forms, key=lambda form: len(form.quadratic))
         right = self.tag(state, largest)
         if right is None:
             return False
-        wanted = _bits((right ^ variable(GIVEN)).mask((1 << 8 * size) - 1))
-        if set().union(*map(_bits, forms)) != wanted:
+        wanted = bits_of((right ^ variable(GIVEN)).mask((1 << 8 * size) - 1))
+        if set().union(*map(bits_of, forms)) != wanted:
             return False
         self.text.check_end(state)
         return True

@@ -86,6 +86,15 @@ class Counters:
             ("stream", block), lambda: terms.form(encrypted(terms, block, self.keys))
         )
 
+    def value(self, data: list[object]) -> Lane | None:
+        """Return a counter or a round key, where an assertion names it."""
+        match data:
+            case ["counter", int() | Linear() as at]:
+                return self.block(at)
+            case ["entry", "key", int(number)] if 0 <= number < len(self.keys):
+                return self.keys[number]
+        return None
+
     def instance(
         self, state: State, to: Mapping[str, object], bound: Mapping[str, Value], where: str
     ) -> None:

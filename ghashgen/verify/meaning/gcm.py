@@ -2,8 +2,9 @@
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
+from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.numbers import Number, combined
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.gcm.cipher import boxes
 from ghashgen.verify.gcm.counter import counter_block
@@ -19,11 +20,21 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
-GREATEST_TEXT = (1 << 36) - 32
-"""The most bytes of a text (SP 800-38D, 5.2.1.1)."""
-
 CIPHERTEXT, PLAINTEXT = "C", "T"
 """The letters of the variables of blocks."""
+
+
+def shared(spec: GcmSpec) -> tuple[Names, Buffer, list[Lane]]:
+    """Return what all functions of a kernel share: names, the table, and its round keys."""
+    names = Names(GcmAlgebra(spec.order), (boxes().kind,))
+    entry = names.terms.entry
+    cells = tuple(
+        None if c is None else entry(*c) if c[1] or c[0] == ROUND_KEY else 0 for c in spec.cells
+    )
+    table = Buffer(
+        Access.READ, spec.table_bytes, lambda memory, at: cell_of(cells, at), spec.table_align
+    )
+    return names, table, [entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
 
 
 def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:
@@ -32,13 +43,8 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     Raises:
         Refutation: it has no meaning here.
     """
-    names = Names(GcmAlgebra(spec.order), (boxes().kind,))
+    names, table, keys = shared(spec)
     terms, moves = names.terms, names.algebra.memory
-    table: tuple[Lane | None, ...] = tuple(
-        None if c is None else terms.entry(*c) if c[1] or c[0] == ROUND_KEY else 0
-        for c in spec.cells
-    )
-    keys = [terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
     first = terms.moves(terms.variable(STATE), moves)
     operation = function.operation
     if operation not in ("encrypt", "decrypt"):
@@ -55,9 +61,7 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         return counter_block(terms, 0)
 
     buffers = {
-        "table": Buffer(
-            Access.READ, spec.table_bytes, lambda memory, at: cell_of(table, at), spec.table_align
-        ),
+        "table": table,
         "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, lambda memory, at: first),
         "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
@@ -90,17 +94,5 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         finish,
         aliases={"output": "input"} if in_place else {},
         outputs={text.out: text},
-        values=lambda data: _value(counters, data),
+        values=counters.value,
     )
-
-
-def _value(counters: Counters, data: list[object]) -> Lane | None:
-    match data:
-        case ["counter", at]:
-            return counters.block(at)  # type: ignore[arg-type]
-        case ["entry", "key", int(number)] if 0 <= number < len(counters.keys):
-            return counters.keys[number]
-    return None
-
-
-_ = (Category, Refutation)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.limits import GREATEST_LENGTH
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term
@@ -16,9 +17,6 @@ from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.regions import Access
-
-GREATEST_LENGTH = (1 << 62) - 1
-"""The greatest length in bytes of which anything is claimed."""
 
 ADDEND, FACTOR = "Y", 0
 """The variable of what combine adds; the power under which its factor goes."""

@@ -105,15 +105,9 @@ class Initial:
 
     def value(self, data: list[object]) -> Lane | None:
         """Return the mask, where an assertion names it, or a counter."""
+        if data != ["mask"]:
+            return self.counters.value(data)
         names = self.counters.names
-        match data:
-            case ["mask"]:
-                if names.state.ghosts.get(self.name):
-                    return names.terms.variable(MASK)
-                return encrypted(names.terms, self.counters.block(FIRST), self.counters.keys)
-            case ["counter", at]:
-                assert isinstance(at, int | Linear)
-                return self.counters.block(at)
-            case ["entry", "key", int(number)] if 0 <= number < len(self.counters.keys):
-                return self.counters.keys[number]
-        return None
+        if names.state.ghosts.get(self.name):
+            return names.terms.variable(MASK)
+        return encrypted(names.terms, self.counters.block(FIRST), self.counters.keys)

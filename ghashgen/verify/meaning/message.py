@@ -4,40 +4,44 @@ from collections.abc import Mapping
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
+from ghashgen.verify.core.limits import (
+    DIFFERS,
+    DONE,
+    EVERY,
+    GREATEST_OTHER,
+    GREATEST_TEXT,
+    REFUSED,
+    TAGS,
+)
 from ghashgen.verify.core.linear import Fork, compared
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear
-from ghashgen.verify.gcm.cipher import boxes
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import GIVEN, ROUND_KEY, GcmAlgebra
-from ghashgen.verify.meaning.answer import TAGS, Answer
+from ghashgen.verify.gcm.table import GIVEN
+from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Buffer, Function
-from ghashgen.verify.meaning.hash import cell_of
+from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, content
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.lengths import Lengths
-from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import ANSWER, RIGHT, Text
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.abi import RESULT
 from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
-EVERY = (1 << 64) - 1
-"""The greatest number that a caller can pass."""
-
 LIMITS = {
-    "iv_length": (1, (1 << 61) - 1),
-    "aad_length": (0, (1 << 61) - 1),
-    "length": (0, (1 << 36) - 32),
+    "iv_length": (1, GREATEST_OTHER),
+    "aad_length": (0, GREATEST_OTHER),
+    "length": (0, GREATEST_TEXT),
 }
-"""The lengths in bytes that SP 800-38D has a meaning for (5.2.1.1)."""
+"""The lengths in bytes that SP 800-38D has a meaning for."""
 
-DONE, DIFFERENT, REFUSED, STATUS_BITS = 0, 1, 2, 32
-"""What is returned, and its bits."""
+STATUS_BITS = 32
+"""Bits of what is returned."""
 
 
 def refused(state: State, limits: Mapping[str, tuple[int, int]]) -> bool:
@@ -81,13 +85,8 @@ def check_nothing(state: State, text: Text, buffers: tuple[str, ...]) -> None:
 def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:
     """Return what seal or open means, input and output being one buffer or two."""
     sealing = function.operation == "seal"
-    names = Names(GcmAlgebra(spec.order), (boxes().kind,))
+    names, table, keys = shared(spec)
     terms = names.terms
-    table: tuple[Lane | None, ...] = tuple(
-        None if c is None else terms.entry(*c) if c[1] or c[0] == ROUND_KEY else 0
-        for c in spec.cells
-    )
-    keys = [terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
     iv, aad, hashed = Blocks("V", "iv"), Blocks("D", "aad"), Blocks("C", "input")
     read = Blocks("T", "input") if sealing else hashed
     counters = Counters(names, keys, start=None)
@@ -115,14 +114,11 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         size = "length" if blocks.buffer == "input" else f"{blocks.buffer}_length"
         return Buffer(Access.READ, size, lambda memory, at: content(names, blocks, memory, at))
 
-    def given(memory: Memory, at: Number) -> Lane | None:
-        return cell_of(table, at)
-
     def tag(memory: Memory, at: Number) -> Lane | None:
         return None if sealing or at != 0 else terms.variable(GIVEN)
 
     buffers = {
-        "table": Buffer(Access.READ, spec.table_bytes, given, spec.table_align),
+        "table": table,
         "iv": read_of(iv),
         "aad": read_of(aad),
         "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
@@ -146,7 +142,7 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     def opened(f: Function, state: State) -> None:
         size = state.ghosts["tag_length"]
         wrong = refused(state, LIMITS)
-        if not wrong and not state.facts.one_of(size, TAGS):  # type: ignore[arg-type]
+        if not wrong and not state.facts.one_of(size, frozenset(TAGS)):  # type: ignore[arg-type]
             if isinstance(size, Linear):
                 wrong = not any(state.facts.equals(size, n) is not False for n in TAGS)
                 if not wrong:
@@ -162,7 +158,7 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         known = state.ghosts.get(ANSWER)
         if known is None:
             raise Refutation(Category.FUNCTION, "nothing depends on whether the tag is right")
-        check_status(state, DONE if known == RIGHT else DIFFERENT)
+        check_status(state, DONE if known == RIGHT else DIFFERS)
         text.check_end(state)
 
     numbers = [*LIMITS, *([] if sealing else ["tag_length"])]

@@ -25,25 +25,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ghashgen.verify.core.linear import Facts
-from ghashgen.verify.core.numbers import Number, combined, parse, parts
+from ghashgen.verify.core.numbers import Number, parse, parts
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.x86_64.machine import GPR_NAMES, LANES
-
-FIELDS = frozenset(
-    (
-        "at",
-        "unknowns",
-        "among",
-        "facts",
-        "places",
-        "ghosts",
-        "flags",
-        "dirty",
-        "level",
-        "falls",
-        "from",
-    )
-)
+from ghashgen.verify.core.values import Value
+from ghashgen.verify.x86_64.machine import GPR_NAMES, LANES, Machine
 
 
 @dataclass(frozen=True)
@@ -57,6 +42,12 @@ class Place:
     bits: int = 64
     region: str = ""
     offset: Number = 0
+
+    def of(self, machine: Machine) -> Value:
+        """Return what a machine has there, if it is a register."""
+        held = getattr(machine, self.file)[self.index]
+        value: Value = held[self.lane] if self.file == "vec" else held
+        return value
 
 
 def _registers() -> Iterator[Place]:
@@ -94,6 +85,13 @@ class Assertion:
     def facts(self) -> Facts:
         """Return what it says of its unknowns."""
         return Facts(dict(self.unknowns), (), self.among).with_not_negative(*self.known)
+
+
+FIELDS = frozenset((
+    "at", "unknowns", "among", "facts", "places", "ghosts", "flags", "dirty", "level", "falls",
+    "from",
+))  # fmt: skip
+"""The fields of an assertion as data."""
 
 
 def read_certificate(data: object) -> dict[str, Assertion]:
@@ -230,11 +228,3 @@ def _only(data: object, what: str, names: frozenset[str]) -> dict[str, object]:
         odd = ", ".join(sorted(found.keys() ^ names))
         raise unsupported(f"{what}: {odd} missing or not known")
     return found
-
-
-def sum_of(*numbers: Number) -> Number:
-    """Return a sum."""
-    out: Number = 0
-    for number in numbers:
-        out = combined(out, number)
-    return out

@@ -5,21 +5,14 @@ from dataclasses import dataclass
 
 from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import Number
-from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer, Value
-from ghashgen.verify.rules.state import State, floor_of, own
-from ghashgen.verify.x86_64.abi import Abi
+from ghashgen.verify.rules.state import State, own
+from ghashgen.verify.x86_64.abi import SLOT, STACK_LIMIT, Abi, floor_of, stack_before
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.machine import END, RSP, entry_machine
-from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK, Memory
+from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK, Memory
 from ghashgen.verify.x86_64.regions import Access, Region
-
-STACK_LIMIT = 1 << 16
-"""Bytes of the stack that a function may use."""
-
-SLOT = 8
-"""Bytes of an argument on the stack."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +32,9 @@ def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> S
     above = RETURN_BYTES + abi.home_bytes
     stacked = call.arguments[len(abi.arguments) :]
     size = above + SLOT * len(stacked)
-    stack = Region(STACK, -STACK_LIMIT, size, Access.UPDATE, lambda k: _left(terms, k), *call.align)
+    stack = Region(
+        STACK, -STACK_LIMIT, size, Access.UPDATE, lambda k: stack_before(terms, k), *call.align
+    )
     memory = Memory(terms, image, [*call.regions, stack])
     memory.facts = facts
     m = entry_machine(terms, memory)
@@ -69,12 +64,3 @@ def arguments(
         numbers[name] if name in numbers else Pointer(aliases.get(name, name), 0)
         for name in parameters
     )
-
-
-def _left(terms: Terms, index: int) -> Lane:
-    """Return what 16 bytes of the stack held at the entry.
-
-    The caller's, from the return address on. Below it is anything, and may be something else each
-    time: a signal handler may have written there.
-    """
-    return terms.caller(f"{STACK}[{16 * index}]") if index >= 0 else terms.lost(RELEASED, False)

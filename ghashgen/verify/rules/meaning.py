@@ -98,8 +98,3 @@ class Meaning(Protocol):
 def facts_of(meaning: Meaning) -> Facts:
     """Return what the caller promises of the numbers."""
     return Facts(dict(meaning.numbers))
-
-
-def is_term(lane: object) -> bool:
-    """Return whether a value is a term."""
-    return isinstance(lane, Term)

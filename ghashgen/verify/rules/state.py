@@ -3,18 +3,17 @@
 A ghost is a number or a name of the specification's, such as how many bytes have been hashed.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.numbers import Number, replaced, unknown, whole
 from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.x86_64.abi import floor_of
 from ghashgen.verify.x86_64.flags import Flag, Flags, Open
-from ghashgen.verify.x86_64.machine import RSP, Machine
-from ghashgen.verify.x86_64.memory import STACK, Memory
-
-Ghosts = Mapping[str, object]
+from ghashgen.verify.x86_64.machine import Machine
+from ghashgen.verify.x86_64.memory import Memory
 
 
 @dataclass
@@ -134,15 +133,3 @@ COMPARED = ("carry", "zero", "sign", "overflow", "at_most", "less")
 def own(facts: Facts) -> dict[str, Number]:
     """Return each unknown as the number that it is."""
     return {u: unknown(u) for u in facts.ranges}
-
-
-def floor_of(m: Machine) -> Callable[[], int]:
-    """Return what tells the lowest offset of the stack that may be used now."""
-
-    def floor() -> int:
-        pointer = m.gpr[RSP]
-        if isinstance(pointer, Pointer) and pointer.region == STACK:
-            return pointer.offset - m.red_zone if isinstance(pointer.offset, int) else 0
-        return 0
-
-    return floor

@@ -6,18 +6,20 @@ The direction flag stays clear because no row writes it; x87 and MMX state stay 
 same reason.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from iced_x86 import Code
 
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane
+from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Pointer, Value
 from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flow import VECTOR
 from ghashgen.verify.x86_64.machine import GPR_NAMES, RAX, RSP, Machine
-from ghashgen.verify.x86_64.memory import RETURN_BYTES, STACK
+from ghashgen.verify.x86_64.memory import RELEASED, RETURN_BYTES, STACK
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,39 @@ RESULT = RAX
 """
 
 ABIS = {abi.name: abi for abi in (SYSV, WIN64)}
+
+STACK_LIMIT = 1 << 16
+"""Bytes of the stack that a function may use."""
+
+SLOT = 8
+"""Bytes of an argument on the stack."""
+
+
+def stack_before(terms: Terms, index: int) -> Lane:
+    """Return what the 16 bytes at 16·index of the stack held at the entry.
+
+    The caller's, from the return address on. Below it is anything, and may be something else each
+    time: where the stack pointer was higher in between, a signal handler may have written there.
+    """
+    return terms.caller(f"{STACK}[{16 * index}]") if index >= 0 else terms.lost(RELEASED, False)
+
+
+def floor_of(machine: Machine) -> Callable[[], int]:
+    """Return what tells the lowest offset of the stack that may be used now.
+
+    It knows the registers alone, and not the machine, whose memory it is for: so what a run has
+    made is gone with it.
+    """
+    registers, red_zone = machine.gpr, machine.red_zone
+
+    def floor() -> int:
+        pointer = registers[RSP]
+        if isinstance(pointer, Pointer) and pointer.region == STACK:
+            offset = pointer.offset
+            return offset - red_zone if isinstance(offset, int) else 0
+        return 0
+
+    return floor
 
 
 def check_entry(image: Image, symbol: str) -> None:
