@@ -5,7 +5,6 @@ Input and output are apart, and in place.
 
 import copy
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from ghashgen.verify.search import hash as loops
 from ghashgen.verify.search import message as messages
 from ghashgen.verify.x86_64.elf import Image, load_image
 
-TEXT, WHOLE = ("encrypt", "decrypt"), ("seal",)
+TEXT, WHOLE = ("encrypt", "decrypt"), ("seal", "open")
 COVERED = (*TEXT, *WHOLE)
 """The functions that have a meaning on the rules."""
 
@@ -95,15 +94,13 @@ def test_a_right_function_is_proved(
 
 
 COVERED_FAULTS = [
-    p
-    for p in PLANTED
-    if set(p.functions) & set(COVERED) and not re.search(r"\bopen\b|^init", p.refused)
+    p for p in PLANTED if set(p.functions) & set(COVERED) and not p.refused.startswith("init")
 ]
 """Those that are in a function that is covered, by what the prover says of them."""
 
 
 def test_many_faults_are_of_what_is_covered() -> None:
-    assert len(COVERED_FAULTS) > 18
+    assert len(COVERED_FAULTS) > 29
 
 
 @pytest.mark.parametrize("planted", COVERED_FAULTS, ids=lambda planted: planted.name)

@@ -226,7 +226,7 @@ class Facts:
         return a.c % step
 
     def mask_number(self, a: Linear, mask: int, bits: int = 64) -> Number:
-        """Return a AND mask, for a mask of low bits or of all but low bits."""
+        """Return a AND mask, for a mask among low bits or of all but low bits."""
         ones = (1 << bits) - 1
         if not mask & mask + 1:
             if self.fits(a, mask.bit_length()):
@@ -235,7 +235,8 @@ class Facts:
         rest = mask ^ ones
         if not rest & rest + 1:
             return combined(a, self.low_bits(a, rest.bit_length()), -1)
-        self.near(a)
+        if mask < MOST_CASES:
+            return self.low_bits(a, mask.bit_length()) & mask
         raise UndecidedError("a mask of a number with unknowns")
 
     # Cases. What is chosen here is never wrong: the cases of one question are all that there are.

@@ -314,10 +314,7 @@ class Checker:
                 raise unsupported(where + f"{place.name} is not as the assertion has it")
 
         for name, place in REGISTERS.items():
-            file = getattr(m, place.file)[place.index]
-            compare(
-                place, file[place.lane] if place.file == "vec" else file, a.registers.get(name, "?")
-            )
+            compare(place, place.of(m), a.registers.get(name, "?"))
         said: dict[str, set[int]] = {region: set() for region in memory.written}
         for place, v in a.memory:
             if place.region not in said:

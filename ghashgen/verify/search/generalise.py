@@ -2,19 +2,18 @@
 
 from typing import Any
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.numbers import combined, parse, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.counters import BASE, Counters
-from ghashgen.verify.meaning.hashing import STATE, Hashing
+from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
+from ghashgen.verify.meaning.text import ANSWER
 from ghashgen.verify.rules.assertion import REGISTERS
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.values import FILES, TURN, Values
 from ghashgen.verify.x86_64.flow import VECTOR
-from ghashgen.verify.x86_64.memory import STACK
 
 
 class Sample(Values):
@@ -48,8 +47,7 @@ class Sample(Values):
         for name, place in REGISTERS.items():
 
             def get(state: State, place: Any = place) -> Any:
-                found = getattr(state.machine, place.file)[place.index]
-                return found[place.lane] if place.file == "vec" else found
+                return place.of(state.machine)
 
             said = self.value(FILES[place.file] + place.index, get, place.bits)
             if said != "?":
@@ -96,6 +94,9 @@ class Sample(Values):
 
     def _ghosts(self) -> Any:
         """Return how far the values are, from the blocks in the first state and their powers."""
+        if ANSWER in self.states[-1].ghosts:
+            # What has been hashed is of no consequence any more.
+            return self.other_ghosts({self.hashing.name: None})
         step = self.blocks.apart
         hashed = -(-(self.last + step) // step) * step if self.last >= 0 else 0
         per = self._per_turn()
@@ -131,7 +132,8 @@ class Sample(Values):
                     known["output"] = end
                     base = first.ghosts.get(BASE)
                     unknown_ = base is None and not self._known(first)
-                    known[part.name] = None if unknown_ or end == "length" else end
+                    over = end == "length" or ANSWER in first.ghosts
+                    known[part.name] = None if unknown_ or over else end
                 case Initial():
                     known[part.name] = self.masked
                 case Answer():
@@ -176,6 +178,3 @@ class Sample(Values):
         if -1 in ends:
             return None
         return ends[1] - ends[0]
-
-
-_ = (BLOCK_BYTES, STACK, STATE)

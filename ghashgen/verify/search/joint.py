@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.numbers import Number, combined, parts, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
@@ -111,9 +110,6 @@ class Joint(Sample):
         return True
 
     _of = 0
-
-    def _counter_places(self) -> range:
-        return range(-2 * BLOCK_BYTES, 64 * BLOCK_BYTES, BLOCK_BYTES)
 
     def joined(self, at: int, level: int, sources: Any, of: int) -> Any:
         """Return an assertion before the first block of a buffer."""

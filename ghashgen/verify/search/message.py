@@ -8,9 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ghashgen.verify.core.numbers import parts
+from ghashgen.verify.core.numbers import parse, parts
 from ghashgen.verify.core.refutation import unsupported
-from ghashgen.verify.rules.assertion import read_certificate
+from ghashgen.verify.core.term import secret
+from ghashgen.verify.core.values import Linear
+from ghashgen.verify.meaning.answer import Answer
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.rules.assertion import REGISTERS, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
@@ -35,6 +40,7 @@ class Search:
         self.checker = Checker(image, meaning, {})
         self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi].saved_numbers)
         self.after = successors(self.flow)
+        self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.same = {n: n for n in meaning.numbers}
         self.begin = self.checker.begin()
         self.latest = "entry"
@@ -77,12 +83,22 @@ class Search:
         arrived = [s for at, s in cases(self.checker, state, address, stops) if at == head]
         if not arrived:
             return
+        joint = Joint(self.checker, arrived, frozenset())
+        for place, said in list(one["places"].items()):
+            held = [_held(s, place) for s in arrived]
+            if said == "!" and place in REGISTERS and any(map(secret, held)):
+                del one["places"][place]
+            elif said[0] == "n" and isinstance(parse(said[1]), int):
+                number = (
+                    joint.number(held) if all(isinstance(n, int | Linear) for n in held) else None
+                )
+                one["places"][place] = "!" if number is None else ["n", str(number)]
         size = self.begin.memory.regions[sample.blocks.buffer].size
         about = {u for u, _ in parts(size)[1]}  # type: ignore[arg-type]
         for name in self.meaning.numbers:
             if name in about:
                 continue
-            found = Joint(self.checker, arrived, frozenset()).spread(name)
+            found = joint.spread(name)
             one["unknowns"][name] = (
                 [min(found), max(found)] if isinstance(found, list) else [*found]
             )
@@ -96,9 +112,8 @@ class Search:
         states: list[State] = []
         for source in self.sources:
             state, address = self.source(source)
-            states += [
-                s for a, s in cases(self.checker, state, address, self.stops() | {at}) if a == at
-            ]
+            stops = self.stops() | self.heads | {at}
+            states += [s for a, s in cases(self.checker, state, address, stops) if a == at]
         if not states:
             return None
         live = self.flow.live.get(at, frozenset())
@@ -114,10 +129,13 @@ class Search:
 
     def run(self) -> dict[str, Any]:
         """Return the certificate."""
-        heads = sorted(self.flow.cuts)
+        heads = sorted(self.heads)
         before: int | None = None
         joints = 0
         for _ in range(MOST_LOOPS):
+            if before is not None and (name := self.ended(before, joints)) is not None:
+                joints += 1
+                self.sources, self.latest, before = [name], name, None
             state, address = self.source(self.latest)
             found = turns(self.checker, state, address, heads, self.stops())
             if found is None:
@@ -136,6 +154,21 @@ class Search:
             before = head
         raise unsupported("search: more loops than any kernel has")
 
+    def ended(self, before: int, of: int) -> str | None:
+        """Add an assertion where the text has come to its end, if a loop over it follows."""
+        assert isinstance(self.meaning, Function)
+        parts = self.meaning.parts
+        buffers = sum(len(p.order) for p in parts if isinstance(p, Hashing))
+        if of < buffers - 1 or not any(isinstance(p, Answer) for p in parts):
+            return None
+        behind, known = reached(self.after, before), self.stops()
+        for head in sorted(self.heads - known):
+            if head in behind:
+                for at in self.meetings(before, head):
+                    if (name := self.joint(at, of)) is not None:
+                        return name
+        return None
+
     def meetings(self, before: int, head: int) -> Iterator[int]:
         """Yield where ways meet behind a loop that every way to the next one passes."""
         behind = reached(self.after, before)
@@ -143,6 +176,15 @@ class Search:
         for at in dominators(self.after, self.checker.entry, head):
             if at in behind and ways[at] > 1 and before not in reached(self.after, at):
                 yield at
+
+
+def _held(state: State, place: str) -> Any:
+    """Return what a state holds where a certificate says something."""
+    if place in REGISTERS:
+        return REGISTERS[place].of(state.machine)
+    region, _, rest = place.partition("+")
+    offset, _, size = rest.rpartition(":")
+    return state.memory._read(region, state.memory.key(parse(offset)), int(size))
 
 
 def certificate(

@@ -372,5 +372,3 @@ class Values:
                 moves = [[shift, hex(keep)] for shift, keep in term.args[1]]
                 return None if a is None else ["t", "moves", a, moves]
         return None
-
-    # The whole.
