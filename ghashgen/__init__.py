@@ -6,7 +6,7 @@ The names below are the public interface (docs/api.md). Everything else may chan
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from ghashgen.api import (
