@@ -2,8 +2,8 @@
 
 A value is 0 exactly if the first bytes of two tags are the same, where the polynomials of its bits
 are those of the differences, all of them and no others. It is one value, or several that an OR put
-together. The answer is given once. By then the text is written and right; where the tags differ it
-is to be written once more, with zeros.
+together. The answer is given once. By then the text is written and right, or none of it is written.
+Where the tags differ it is to be written with zeros.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ class Answer:
         """Return whether a value is 0 if and only if the tag is the one given, and may be told.
 
         Raises:
-            Refutation: the text is not written yet, or is wrong.
+            Refutation: part of the text is written, or it is wrong.
         """
         size = state.ghosts[self.number]
         if ANSWER in state.ghosts or not isinstance(size, int):
@@ -75,13 +75,15 @@ class Answer:
         wanted = bits_of((right ^ variable(GIVEN)).mask((1 << 8 * size) - 1))
         if set().union(*map(bits_of, forms)) != wanted:
             return False
-        self.text.check_end(state)
+        if self.text.begun(state):
+            self.text.check_end(state)
         return True
 
     def answered(self, state: State, zero: bool) -> None:
-        """Note the answer: the text is done, or counts anew from its beginning."""
+        """Note the answer: the text is done or still to be written, or is zeros from now on."""
         memory, out = state.memory, self.text.out
+        done = zero and self.text.begun(state)
         memory.written[out] = {}
         state.ghosts[ANSWER] = RIGHT if zero else DIFFERS
-        state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if zero else 0
+        state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0
         memory.regions[out].done = self.text.done(state.ghosts)

@@ -1,6 +1,6 @@
 """Whole messages of AES-GCM: seal and open (SP 800-38D, 7.1 and 7.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
@@ -73,13 +73,10 @@ def check_status(state: State, wanted: int) -> None:
         raise Refutation(Category.FUNCTION, f"the status is wrong, not {wanted}")
 
 
-def check_nothing(state: State, text: Text, buffers: tuple[str, ...]) -> None:
+def check_nothing(state: State, text: Text, *buffers: str) -> None:
     """Require that nothing was written, now or before."""
-    for name in buffers:
-        if state.memory.written[name]:
-            raise Refutation(Category.FUNCTION, f"{name} is written, though a length is refused")
-    if text.done(state.ghosts) != 0:
-        raise Refutation(Category.FUNCTION, "text is written, though a length is refused")
+    if text.begun(state) or any(state.memory.written[name] for name in buffers):
+        raise Refutation(Category.FUNCTION, "something is written, though a length is refused")
 
 
 def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:
@@ -97,7 +94,8 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     lengths = Lengths(names, ("aad_length", "length"), "x")
     initial = Initial(counters, iv, of_iv, iv_lengths)
     counters.explicit = initial.explicit
-    names.special = lambda lane: _named(lane, iv_lengths, lengths, text)
+    hooks = iv_lengths.named, lengths.named, *((text.block,) if sealing else ())
+    names.special = lambda lane: _named(lane, hooks)
     terms.name = initial.named
 
     def tag_of(state: State, form: Form) -> Form | None:
@@ -131,7 +129,7 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     def sealed(f: Function, state: State) -> None:
         if refused(state, LIMITS):
             check_status(state, REFUSED)
-            check_nothing(state, text, (text.out, "tag"))
+            check_nothing(state, text, "tag")
             return
         check_status(state, DONE)
         text.check_end(state)
@@ -151,7 +149,7 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
             wrong = True
         if wrong:
             check_status(state, REFUSED)
-            check_nothing(state, text, (text.out,))
+            check_nothing(state, text)
             if ANSWER in state.ghosts:
                 raise Refutation(Category.FUNCTION, "an answer of what is refused")
             return
@@ -181,9 +179,9 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     )
 
 
-def _named(lane: Term, iv_lengths: Lengths, lengths: Lengths, text: Text) -> Lane:
+def _named(lane: Term, hooks: tuple[Callable[[Term], Lane], ...]) -> Lane:
     out: Lane = lane
-    for one in (iv_lengths.named, lengths.named, text.block):
+    for one in hooks:
         if isinstance(out, Term):
             out = one(out)
     return out

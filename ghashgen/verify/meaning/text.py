@@ -16,7 +16,7 @@ from ghashgen.verify.core.values import Linear, Value
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.hashing import Blocks, content, size_of
-from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.meaning.names import Names, Partial
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.memory import Memory
@@ -78,12 +78,19 @@ class Text:
     # What is read.
 
     def input(self, memory: Memory, at: Number) -> Lane | None:
-        """Return 16 bytes of the input as they are at first; in place, what is written by now."""
+        """Return 16 bytes of the input as they are at first; in place, what is written by now.
+
+        Raises:
+            Refutation: that is not known.
+        """
         if self.out == self.read.buffer:
-            if ANSWER in self.names.state.ghosts:
-                raise unsupported("a text that is read after it has been written over")
-            if (written := self.output(memory, at)) is not None:
+            end = memory.regions[self.out].done
+            assert end is not None
+            before = memory.facts.below(combined(at, whole(end), -1), 0) is not False
+            if before and (written := self.output(memory, at)) is not None:
                 return written
+            if before or self.names.state.ghosts.get(ANSWER) == DIFFERS:
+                raise unsupported("a text that is read after it has been written over")
         return content(self.names, self.read, memory, at)
 
     def output(self, memory: Memory, at: Number) -> Lane | None:
@@ -100,12 +107,19 @@ class Text:
 
     # What is written.
 
-    def wanted(self, at: Number, present: int) -> Form:
-        """Return the polynomials of so many bytes of the output, with zeros behind them."""
+    def wanted(self, at: Number, present: int, read: str = "") -> Form:
+        """Return the polynomials of so many bytes of the output, with zeros behind them.
+
+        `read` is the variable of what is read there, if it is not the block's.
+        """
         if self.names.state.ghosts.get(ANSWER) == DIFFERS:
             return Form(128)
-        read = variable(self.read.name(at)).moves(self.names.algebra.memory, 128)
-        return (self.counters.stream(at) ^ read).mask((1 << 8 * present) - 1)
+        block = variable(read or self.read.name(at)).moves(self.names.algebra.memory, 128)
+        return (self.counters.stream(at) ^ block).mask((1 << 8 * present) - 1)
+
+    def begun(self, state: State) -> bool:
+        """Return whether any of it may have been written, now or before."""
+        return self.done(state.ghosts) != 0 or bool(state.memory.written[self.out])
 
     def present(self, memory: Memory, at: Number) -> int:
         """Return how many bytes the block at a place has; 0 where that is not known."""
@@ -160,7 +174,9 @@ class Text:
             raise Refutation(Category.FUNCTION, where + f"the output at {at} is not written")
         lane = memory._read(self.out, first, present)
         form = self.names.terms.try_form(lane) if isinstance(lane, int | Term) else None
-        if form is None or form != self.wanted(at, present):
+        # Bytes of a last block may have been taken one by one.
+        alone = Partial(self.read.name(at), present).bytes
+        if form is None or form not in (self.wanted(at, present), self.wanted(at, present, alone)):
             named = self.names.named(lane) if isinstance(lane, Term) else lane
             block = variable(self.hashed.name(at)).moves(self.names.algebra.memory, 128)
             text = self.encrypting and self.names.state.ghosts.get(ANSWER) != DIFFERS

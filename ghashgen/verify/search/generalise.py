@@ -9,7 +9,7 @@ from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.initial import Initial
-from ghashgen.verify.meaning.text import ANSWER
+from ghashgen.verify.meaning.text import ANSWER, DIFFERS
 from ghashgen.verify.rules.assertion import REGISTERS
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.values import FILES, TURN, Values
@@ -132,7 +132,7 @@ class Sample(Values):
                     known["output"] = end
                     base = first.ghosts.get(BASE)
                     unknown_ = base is None and not self._known(first)
-                    over = end == "length" or ANSWER in first.ghosts
+                    over = end == "length" or first.ghosts.get(ANSWER) == DIFFERS
                     known[part.name] = None if unknown_ or over else end
                 case Initial():
                     known[part.name] = self.masked

@@ -36,6 +36,15 @@ def reached(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
     return found
 
 
+def leading(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
+    """Return the instructions from which control may come to one."""
+    before: dict[int, list[int]] = {}
+    for at, following in after.items():
+        for to in following:
+            before.setdefault(to, []).append(at)
+    return reached({at: tuple(before.get(at, ())) for at in after}, address)
+
+
 def dominators(after: Mapping[int, tuple[int, ...]], entry: int, to: int) -> list[int]:
     """Return the instructions that every way from the entry to one passes, the first one first."""
     out = [

@@ -4,6 +4,7 @@ Of all cases the one with the most freedom goes on: a loop's next turn leaves a 
 exit does not. A head that one run comes to again and again is where a certificate has an assertion.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,9 @@ from ghashgen.verify.x86_64.machine import END
 
 TURNS = 5
 """Arrivals at a head by which its loop is known."""
+
+MOST_TURNS = 20
+"""Turns of a loop over the bytes of a block, and more."""
 
 MOST_CASES = 400
 """Cases that are followed before the search gives up."""
@@ -145,31 +149,39 @@ def _follow(
 
 
 def cases(
-    checker: Checker, state: State, address: int, stops: frozenset[int]
+    checker: Checker, state: State, address: int, stops: frozenset[int], heads: frozenset[int]
 ) -> list[tuple[int, State]]:
     """Return the states in which a run comes to some addresses, in all its cases.
 
+    A case that comes to one of the heads too often is in a loop over a message, and left out.
+
     Raises:
-        Refutation: of a case, if none comes there.
+        Refutation: of a case, if none comes there; or there are too many.
     """
     out: list[tuple[int, State]] = []
-    work = [Trail(state, address, True, ())]
+    work = [(state, address, True, Counter[int]())]
     refused: Exception | None = None
     while work:
-        trail = work.pop()
-        now, at, begun = trail.state, trail.address, trail.begun
+        if len(work) + len(out) > MOST_CASES:
+            raise unsupported("search: too many ways", address)
+        now, at, begun, met = work.pop()
+        met = met.copy()
         checker.meaning.entering(now)
         try:
             while at != END and (begun or at not in stops):
+                if at in heads and not begun:
+                    met[at] += 1
+                    if met[at] > MOST_TURNS:
+                        raise unsupported("a loop without an assertion", at)
                 at = checker.step(now, at)
                 begun = False
         except Fork as question:
             more = (now.within(case) for case in question.cases)
-            work += [Trail(case, at, True, ()) for case in more if case]
+            work += [(case, at, True, met) for case in more if case]
             continue
         except SecretCondition as asked:
             try:
-                work += [Trail(s, at, True, ()) for s in checker.answers(now, asked)]
+                work += [(s, at, True, met) for s in checker.answers(now, asked)]
             except (Refutation, UndecidedError) as error:
                 refused = refused or error
             continue

@@ -20,7 +20,7 @@ from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.meaning import Meaning
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
-from ghashgen.verify.search.graph import dominators, reached, successors
+from ghashgen.verify.search.graph import dominators, leading, reached, successors
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.values import TURN
@@ -43,6 +43,9 @@ class Search:
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
         self.same = {n: n for n in meaning.numbers}
         self.begin = self.checker.begin()
+        assert isinstance(meaning, Function)
+        self.buffers = sum(len(p.order) for p in meaning.parts if isinstance(p, Hashing))
+        self.answers = any(isinstance(p, Answer) for p in meaning.parts)
         self.latest = "entry"
         self.sources: list[str] = ["entry"]
         """From where runs come to the next joint."""
@@ -79,8 +82,7 @@ class Search:
     def widen(self, one: dict[str, Any], head: int, sample: Sample) -> None:
         """Let the numbers that a loop is not about be what they are in all ways to its head."""
         state, address = self.source(self.latest)
-        stops = self.stops() | {head} | self.flow.cuts
-        arrived = [s for at, s in cases(self.checker, state, address, stops) if at == head]
+        arrived = self.arrived(state, address, head)
         if not arrived:
             return
         joint = Joint(self.checker, arrived, frozenset())
@@ -98,13 +100,20 @@ class Search:
         for name in self.meaning.numbers:
             if name in about:
                 continue
-            found = joint.spread(name)
+            known = joint.spread(name)
             one["unknowns"][name] = (
-                [min(found), max(found)] if isinstance(found, list) else [*found]
+                [min(known), max(known)] if isinstance(known, list) else [*known]
             )
             one["among"].pop(name, None)
-            if isinstance(found, list):
-                one["among"][name] = found
+            if isinstance(known, list):
+                one["among"][name] = known
+
+    def arrived(self, state: State, address: int, to: int) -> list[State]:
+        """Return the states in which a run comes to an address, in all its cases."""
+        elsewhere = frozenset(self.after) - leading(self.after, to)
+        stops = self.stops() | elsewhere | {to}
+        found = cases(self.checker, state, address, stops, self.heads)
+        return [s for at, s in found if at == to]
 
     def joint(self, at: int, of: int) -> str | None:
         """Add an assertion where all cases meet, if it says what comes next."""
@@ -112,8 +121,7 @@ class Search:
         states: list[State] = []
         for source in self.sources:
             state, address = self.source(source)
-            stops = self.stops() | self.heads | {at}
-            states += [s for a, s in cases(self.checker, state, address, stops) if a == at]
+            states += self.arrived(state, address, at)
         if not states:
             return None
         live = self.flow.live.get(at, frozenset())
@@ -136,13 +144,13 @@ class Search:
             if before is not None and (name := self.ended(before, joints)) is not None:
                 joints += 1
                 self.sources, self.latest, before = [name], name, None
-            state, address = self.source(self.latest)
-            found = turns(self.checker, state, address, heads, self.stops())
+            found = self.next(heads)
             if found is None:
                 return self.data
             head, states = found
             name = None
-            for at in self.meetings(before, head) if before is not None else ():
+            behind = before if joints < self.buffers else None
+            for at in () if behind is None else self.meetings(behind, head):
                 if (name := self.joint(at, joints)) is not None:
                     break
             if name is not None:
@@ -154,12 +162,20 @@ class Search:
             before = head
         raise unsupported("search: more loops than any kernel has")
 
+    def next(self, heads: list[int]) -> tuple[int, list[State]] | None:
+        """Return the next loop, in the way that was followed last or in another from there."""
+        others = self.sources if self.answers else []
+        for source in (self.latest, *others):
+            state, address = self.source(source)
+            found = turns(self.checker, state, address, heads, self.stops())
+            if found is not None:
+                self.latest = source
+                return found
+        return None
+
     def ended(self, before: int, of: int) -> str | None:
         """Add an assertion where the text has come to its end, if a loop over it follows."""
-        assert isinstance(self.meaning, Function)
-        parts = self.meaning.parts
-        buffers = sum(len(p.order) for p in parts if isinstance(p, Hashing))
-        if of < buffers - 1 or not any(isinstance(p, Answer) for p in parts):
+        if of != self.buffers - 1 or not self.answers:
             return None
         behind, known = reached(self.after, before), self.stops()
         for head in sorted(self.heads - known):

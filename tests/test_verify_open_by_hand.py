@@ -1,0 +1,149 @@
+"""An `open` by hand that checks its tag before it decrypts: it is proved, its wrong twins are not.
+
+It reads the text twice. Nothing is written before the tag is known to be right; where it is wrong,
+the output is cleared.
+"""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from verify_objects import ASM, assembled
+
+from ghashgen.algebra.field.bitorder import Order
+from ghashgen.verify.core.linear import Case, Facts
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.term import Lane, Term
+from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
+from ghashgen.verify.meaning.message import message_of
+from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE
+from ghashgen.verify.meaning.text import RIGHT as RIGHT_TAG
+from ghashgen.verify.rules.assertion import read_certificate
+from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.entry import entered
+from ghashgen.verify.rules.state import own
+from ghashgen.verify.search.message import certificate
+from ghashgen.verify.x86_64.elf import Image, load_image
+
+OPEN = GcmFunction("open", "gcm_open", OPERATIONS["open"])
+
+CELLS = ("B1", *(f"key{i}" for i in range(11)))
+
+SPEC = GcmSpec(
+    name="by hand",
+    abi="sysv",
+    key_bits=128,
+    order=Order.REFLECTED,
+    blocks=1,
+    cells=tuple(map(parse_cell, CELLS)),
+    table_bytes=16 * len(CELLS),
+    functions=(OPEN,),
+)
+
+RIGHT = {"HASHED": "r9", "COMPARED": "16", "WRONG": "CLEAR"}
+"""What the kernel leaves open; see its head."""
+
+
+@cache
+def image(**changes: str) -> Image:
+    """Return the object of the kernel, with other definitions."""
+    head, _, _ = (ASM / "foreign.asm").read_text().partition("global foreign_init")
+    defined = [f"%define {name} {value}" for name, value in (RIGHT | changes).items()]
+    text = [*defined, head, (ASM / "gcm_open.asm").read_text()]
+    return load_image(
+        assembled("\n".join([*text, "section .note.GNU-stack noalloc noexec nowrite progbits\n"]))
+    )
+
+
+def check(found: Image, in_place: bool, data: dict[str, Any]) -> None:
+    """Check a certificate as it is read from its text.
+
+    Raises:
+        Refutation: it is refused.
+    """
+    assertions = read_certificate(json.loads(json.dumps(data)))
+    Checker(found, message_of(SPEC, OPEN, in_place), assertions).check()
+
+
+def proved(found: Image, in_place: bool) -> dict[str, Any]:
+    """Return the certificate that is found and accepted.
+
+    Raises:
+        Refutation: none is found, or it is refused.
+    """
+    data = certificate(found, message_of(SPEC, OPEN, in_place), SPEC.abi)
+    check(found, in_place, data)
+    return data
+
+
+@cache
+def right(in_place: bool) -> dict[str, Any]:
+    """Return the certificate of the kernel as it is."""
+    return proved(image(), in_place)
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_it_is_proved(in_place: bool) -> None:
+    data = right(in_place)["assertions"]
+    ghosts = [one["ghosts"] for one in data.values()]
+    assert [g["answer"] for g in ghosts if g["answer"]] == ["differs", "right"]
+    # The text is hashed to its end where none of it is written.
+    assert any(g["x"] and g["x"]["hashed"] == "length" and g["output"] == "0" for g in ghosts)
+
+
+WRONG: dict[str, tuple[dict[str, str], dict[bool, str]]] = {
+    "fifteen bytes of the tag": (
+        {"COMPARED": "17"},
+        dict.fromkeys((False, True), "a condition depends on a secret"),
+    ),
+    "the text of a wrong tag": (
+        {"WRONG": "DECRYPT"},
+        {False: "a counter that nobody knows", True: "read after it has been written over"},
+    ),
+    "nothing is cleared": (
+        {"WRONG": ""},
+        dict.fromkeys((False, True), "an end that is length bytes away"),
+    ),
+    "the hash of the output": ({"HASHED": "OUT"}, {False: "load from output"}),
+}
+"""Definitions, and why it is refused apart or in place; where nothing is said it is right."""
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_a_wrong_twin_is_refused(name: str) -> None:
+    changes, refused = WRONG[name]
+    for in_place in (False, True):
+        if in_place in refused:
+            with pytest.raises(Refutation, match=refused[in_place]):
+                proved(image(**changes), in_place)
+        else:
+            proved(image(**changes), in_place)
+
+
+def test_the_right_certificate_does_not_prove_a_wrong_twin() -> None:
+    data = right(False)
+    with pytest.raises(Refutation, match="a condition depends on a secret"):
+        check(image(COMPARED="17"), False, data)
+
+
+def last_block(output: int, answer: str | None) -> Lane | None:
+    """Return what the last block of 23 bytes is, in place, where so much of it is written."""
+    meaning = message_of(SPEC, OPEN, True)
+    facts = Facts({**meaning.numbers})
+    state = entered(image(), meaning.terms, meaning.call(own(facts), (16, 8)), facts)
+    state.ghosts = meaning.begin() | own(facts) | {DONE: output, "counter": 0}
+    state.ghosts |= {ANSWER: answer} if answer else {}
+    known = state.within(Case(values=(("length", 23),)))
+    assert known is not None
+    meaning.entering(known)
+    return meaning.buffers["input"].content(known.memory, 16)
+
+
+def test_a_last_block_that_is_written_over_is_not_what_was_read() -> None:
+    """It is neither whole nor before the place up to which all is known by whole blocks."""
+    assert isinstance(last_block(16, None), Term)
+    assert isinstance(last_block(0, RIGHT_TAG), Term)
+    for output, answer in ((23, None), (23, RIGHT_TAG), (0, DIFFERS), (16, DIFFERS)):
+        with pytest.raises(Refutation, match="read after it has been written over"):
+            last_block(output, answer)
