@@ -25,6 +25,9 @@ from ghashgen.verify.x86_64.memory import Memory
 STATE = "X"
 """The variable of the state on entry."""
 
+MOST_BLOCKS = 1 << 12
+"""So many blocks from one assertion to the next, or to the end, and no more."""
+
 Sums = tuple[tuple[str, int], ...]
 """Values, each with a power of H."""
 
@@ -178,7 +181,7 @@ class Hashing:
         if isinstance(distance, Linear):
             state.facts.near(distance)
             raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
-        if distance < 0:
+        if not 0 <= distance <= MOST_BLOCKS * blocks.apart:
             raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
         return [blocks.name(combined(at, k)) for k in range(0, distance, blocks.apart)]
 

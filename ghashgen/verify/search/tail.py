@@ -12,6 +12,7 @@ from ghashgen.verify.core.numbers import Number, combined, parts, replaced, time
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
 from ghashgen.verify.core.values import Pointer, UndecidedError
+from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.rules.assertion import Assertion, read_certificate
 from ghashgen.verify.rules.check import Checker
@@ -152,6 +153,9 @@ def behind(flow: Flow, entry: int, head: int) -> list[int]:
 
 def joined(checker: Checker, flow: Flow, data: dict[str, Any], name: str) -> dict[str, Any] | None:
     """Return a certificate with an assertion more behind the loop of this name, if one is found."""
+    assert isinstance(checker.meaning, Function)
+    if len(checker.meaning.parts) != 1:
+        return None
     one = read_certificate(data)[name]
     head = checker.entry + one.at
     for at in behind(flow, checker.entry, head)[:MEETINGS]:
