@@ -9,13 +9,11 @@ from functools import cache
 from typing import Any
 
 import pytest
-from verify_objects import ASM, assembled
+from open_by_hand import OPEN, SPEC, data
 
-from ghashgen.algebra.field.bitorder import Order
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import Lane, Term
-from ghashgen.verify.gcm.spec import OPERATIONS, GcmFunction, GcmSpec, parse_cell
 from ghashgen.verify.meaning.message import message_of
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE
 from ghashgen.verify.meaning.text import RIGHT as RIGHT_TAG
@@ -26,43 +24,20 @@ from ghashgen.verify.rules.state import own
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.x86_64.elf import Image, load_image
 
-OPEN = GcmFunction("open", "gcm_open", OPERATIONS["open"])
-
-CELLS = ("B1", *(f"key{i}" for i in range(11)))
-
-SPEC = GcmSpec(
-    name="by hand",
-    abi="sysv",
-    key_bits=128,
-    order=Order.REFLECTED,
-    blocks=1,
-    cells=tuple(map(parse_cell, CELLS)),
-    table_bytes=16 * len(CELLS),
-    functions=(OPEN,),
-)
-
-RIGHT = {"HASHED": "r9", "COMPARED": "16", "WRONG": "CLEAR"}
-"""What the kernel leaves open; see its head."""
-
 
 @cache
 def image(**changes: str) -> Image:
     """Return the object of the kernel, with other definitions."""
-    head, _, _ = (ASM / "foreign.asm").read_text().partition("global foreign_init")
-    defined = [f"%define {name} {value}" for name, value in (RIGHT | changes).items()]
-    text = [*defined, head, (ASM / "gcm_open.asm").read_text()]
-    return load_image(
-        assembled("\n".join([*text, "section .note.GNU-stack noalloc noexec nowrite progbits\n"]))
-    )
+    return load_image(data(**changes))
 
 
-def check(found: Image, in_place: bool, data: dict[str, Any]) -> None:
+def check(found: Image, in_place: bool, one: dict[str, Any]) -> None:
     """Check a certificate as it is read from its text.
 
     Raises:
         Refutation: it is refused.
     """
-    assertions = read_certificate(json.loads(json.dumps(data)))
+    assertions = read_certificate(json.loads(json.dumps(one)))
     Checker(found, message_of(SPEC, OPEN, in_place), assertions).check()
 
 
@@ -72,9 +47,9 @@ def proved(found: Image, in_place: bool) -> dict[str, Any]:
     Raises:
         Refutation: none is found, or it is refused.
     """
-    data = certificate(found, message_of(SPEC, OPEN, in_place), SPEC.abi)
-    check(found, in_place, data)
-    return data
+    one = certificate(found, message_of(SPEC, OPEN, in_place), SPEC.abi)
+    check(found, in_place, one)
+    return one
 
 
 @cache
@@ -85,8 +60,8 @@ def right(in_place: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("in_place", [False, True])
 def test_it_is_proved(in_place: bool) -> None:
-    data = right(in_place)["assertions"]
-    ghosts = [one["ghosts"] for one in data.values()]
+    assertions = right(in_place)["assertions"]
+    ghosts = [one["ghosts"] for one in assertions.values()]
     assert [g["answer"] for g in ghosts if g["answer"]] == ["differs", "right"]
     # The text is hashed to its end where none of it is written.
     assert any(g["x"] and g["x"]["hashed"] == "length" and g["output"] == "0" for g in ghosts)
@@ -122,9 +97,8 @@ def test_a_wrong_twin_is_refused(name: str) -> None:
 
 
 def test_the_right_certificate_does_not_prove_a_wrong_twin() -> None:
-    data = right(False)
     with pytest.raises(Refutation, match="a condition depends on a secret"):
-        check(image(COMPARED="17"), False, data)
+        check(image(COMPARED="17"), False, right(False))
 
 
 def last_block(output: int, answer: str | None) -> Lane | None:

@@ -3,20 +3,22 @@
     check_object(Path("kernel.o"), spec, json.loads(text))
 
 Whoever wrote the certificates, and however, is of no consequence: nothing here searches. They are
-plain data, one for each function of the statement by its symbol:
+plain data, one for each way in which a function may be called (`ghashgen.verify.meaning.ways`):
 
-    {"schema": 1, "functions": {symbol: certificate}}
+    {"schema": 1, "functions": {"gcm_open": certificate, "gcm_open in place": certificate}}
 
 The form of a certificate stands in `ghashgen.verify.rules.assertion`.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghashgen.verify.core.refutation import Refutation, unsupported
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
-from ghashgen.verify.meaning.hash import meaning_of
+from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.x86_64.elf import Image, load_image
@@ -26,61 +28,85 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Checked:
-    """One function that has been checked, and what that took: instructions, cases and returns."""
+    """One function that has been checked, in all its ways, and what that took."""
 
     symbol: str
     operation: str
+    ways: int
     steps: int
     cases: int
     returns: int
 
 
-def check_object(source: bytes | Path, spec: KernelSpec, data: object) -> tuple[Checked, ...]:
-    """Check every function of a statement by its certificate.
+def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Checked, ...]:
+    """Check every function of a statement by its certificates.
 
     Raises:
         Refutation: a certificate is refused, or is missing, or is of no function; its `symbol` says
             of which one.
         GhashgenError: the object cannot be read or lacks a symbol.
     """
-    certificates = _by_symbol(data)
+    certificates = by_name(data)
     symbols = [function.symbol for function in spec.functions]
     if not symbols or len(set(symbols)) != len(symbols):
         raise unsupported("no function is stated, or one twice")
-    if odd := sorted(certificates.keys() ^ set(symbols)):
+    names = {name for function in spec.functions for name in ways_of(spec, function)}
+    if odd := sorted(certificates.keys() ^ names):
         raise unsupported(f"{', '.join(odd)}: a function and no certificate, or one of no function")
     image = load_image(source)
-    return tuple(check_function(image, spec, f, certificates[f.symbol]) for f in spec.functions)
+    return tuple(check_function(image, spec, f, certificates) for f in spec.functions)
 
 
 def check_function(
-    image: Image, spec: KernelSpec, function: FunctionSpec, certificate: object
+    image: Image, spec: Statement, function: Function, certificates: Mapping[str, object]
 ) -> Checked:
-    """Check one function by its certificate.
+    """Check one function by the certificates of all its ways.
 
     Raises:
-        Refutation: it is refused.
+        Refutation: one is missing or refused.
     """
-    meaning = meaning_of(spec, function)
+    runs = []
     try:
-        checker = Checker(image, meaning, read_certificate(certificate))
-        checker.check()
+        for name, meaning in ways_of(spec, function).items():
+            if name not in certificates:
+                raise unsupported(f"no certificate of {name}")
+            runs.append(check_way(image, meaning(), certificates[name]))
     except Refutation as error:
         error.symbol = function.symbol
         raise
+    steps, cases, returns = (sum(one) for one in zip(*runs, strict=True))
+    return Checked(function.symbol, function.operation, len(runs), steps, cases, returns)
+
+
+def check_way(image: Image, meaning: Meaning, certificate: object) -> tuple[int, int, int]:
+    """Check a function in one way; return its instructions, cases and returns.
+
+    Raises:
+        Refutation: the certificate is refused.
+    """
+    try:
+        checker = Checker(image, meaning, read_certificate(certificate))
+        checker.check()
     except (RecursionError, MemoryError) as error:
-        refusal = unsupported(f"{type(error).__name__}: its values are more than fits here")
-        refusal.symbol = function.symbol
-        raise refusal from None
+        raise unsupported(f"{type(error).__name__}: its values are more than fits here") from None
     finally:
         # Forms are large, and terms refer to their pool: do not wait for a garbage collection.
         meaning.terms.clear()
-    return Checked(
-        function.symbol, function.operation, checker.steps, checker.runs, checker.returns
-    )
+    return checker.steps, checker.runs, checker.returns
 
 
-def _by_symbol(data: object) -> Mapping[str, object]:
+def text_of(certificates: Mapping[str, object]) -> str:
+    """Return certificates by their names as a document."""
+    document = {"schema": SCHEMA, "functions": dict(sorted(certificates.items()))}
+    return json.dumps(document, indent=1) + "\n"
+
+
+def by_name(data: object) -> Mapping[str, object]:
+    """Return the certificates of a document by their names.
+
+    Raises:
+        Refutation: it is no document of this schema.
+    """
     match data:
         case {"schema": int(schema), "functions": dict(functions), **rest} if not rest:
             if (

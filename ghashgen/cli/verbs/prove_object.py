@@ -1,12 +1,14 @@
 """ghashgen prove-object: prove any object file, whoever made it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from ghashgen.arch.registry import arches
+from ghashgen.check.certified import Certified
 from ghashgen.check.claims.registry import is_known
 from ghashgen.check.proofs import statement
 from ghashgen.check.running import Ran, run
@@ -27,7 +29,10 @@ from ghashgen.cli.verbs.options import (
 from ghashgen.kernels.selection import Choice
 from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
+from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
+from ghashgen.verify.checking import by_name, text_of
+from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.spec import KernelSpec
@@ -78,6 +83,16 @@ def _numbers(context: click.Context, option: click.Parameter, text: str | None) 
     callback=_numbers,
     help="For random points: its group sizes in blocks, as 8,4,1. Default: found by trial.",
 )
+@click.option(
+    "--certificates",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON file of certificates. Functions that it names are checked by it alone.",
+)
+@click.option(
+    "--save-certificates",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the certificates that were searched and accepted to this JSON file.",
+)
 @choice_options
 @json_option
 def COMMAND(
@@ -88,6 +103,8 @@ def COMMAND(
     table_align: int,
     run_it: bool | None,
     groups: tuple[int, ...],
+    certificates: Path | None,
+    save_certificates: Path | None,
     choice: Choice,
     as_json: bool,
 ) -> None:
@@ -95,6 +112,9 @@ def COMMAND(
 
     State what it should be: in a TOML file (--spec, see docs/proof.md), or by the axes of a kernel
     of this project and --symbol.
+
+    A function that the prover refuses without showing a wrong result is tried again: a certificate
+    is searched, and a checker decides (docs/checker.md).
 
     The run shares nothing with the proof (SOUNDNESS.md, section 3). A separate process calls every
     function at many lengths between guard pages, on this CPU or in an emulator, and compares with
@@ -105,7 +125,11 @@ def COMMAND(
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
     where = runnable(abi, table_align=table_align)
     claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
-    proof = prove_object(obj, claimed)
+    certified = Certified(_given(certificates), lambda line: click.echo(line, err=True))
+    certified.require_names(claimed)
+    proof = prove_object(obj, claimed, prove=certified.prove)
+    if save_certificates is not None:
+        write_whole(save_certificates, text_of(certified.found))
     explain(proof.refutation)
     if not as_json:
         click.echo(proof.report())
@@ -130,6 +154,17 @@ def COMMAND(
         raise GhashgenError(f"{obj} is not proved: {proof.refutation}", advice)
     if run_it and ran.not_run:
         raise GhashgenError(f"{obj} was not run: {ran.not_run}", "leave out --run")
+
+
+def _given(path: Path | None) -> Mapping[str, object]:
+    if path is None:
+        return {}
+    try:
+        return by_name(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError, Refutation) as error:
+        raise GhashgenError(
+            f"{path} has no certificates: {error}", "write them as docs/checker.md says"
+        ) from None
 
 
 def _at_random_points(

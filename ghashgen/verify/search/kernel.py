@@ -1,47 +1,70 @@
 """Finds the certificates of an object, for `ghashgen.verify.checking`. Nothing here is trusted."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ghashgen.verify.checking import SCHEMA, check_function
+from ghashgen.verify.checking import SCHEMA, check_way
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
-from ghashgen.verify.meaning.hash import meaning_of
+from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.search.hash import certificates
+from ghashgen.verify.search.message import certificate
 from ghashgen.verify.x86_64.elf import Image, load_image
 
 
-def find_object(source: bytes | Path, spec: KernelSpec) -> dict[str, Any]:
+def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
     """Return certificates of every function of a statement, each of which has been checked once.
 
     Raises:
         Refutation: of one function none is accepted; its `symbol` says of which one.
         GhashgenError: the object cannot be read or lacks a symbol.
     """
-    image = load_image(source)
-    found = {f.symbol: find_function(image, spec, f) for f in spec.functions}
+    image, found = load_image(source), {}
+    for function in spec.functions:
+        found |= find_function(image, spec, function)
     return {"schema": SCHEMA, "functions": found}
 
 
-def find_function(image: Image, spec: KernelSpec, function: FunctionSpec) -> dict[str, Any]:
-    """Return the first certificate of a function that is accepted.
+def find_function(image: Image, spec: Statement, function: Function) -> dict[str, Any]:
+    """Return the certificates of a function, one for each way, by their names.
 
     Raises:
         Refutation: of the last one that was tried.
     """
+    try:
+        return {
+            name: _accepted(image, spec, meaning)
+            for name, meaning in ways_of(spec, function).items()
+        }
+    except Refutation as error:
+        error.symbol = function.symbol
+        raise
+
+
+def _accepted(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> dict[str, Any]:
+    """Return the first certificate that the rules accept."""
     refused = unsupported("search: no certificate")
     try:
-        for data in certificates(image, meaning_of(spec, function), spec.abi):
+        for data in _proposed(image, spec, meaning()):
             try:
-                check_function(image, spec, function, data)
+                check_way(image, meaning(), data)
             except Refutation as error:
                 refused = error
             else:
                 return data
-    except Refutation as error:
-        refused = error
     except UndecidedError as error:
         refused = unsupported(f"search: {error}")
-    refused.symbol = function.symbol
+    except (RecursionError, MemoryError) as error:
+        refused = unsupported(f"search: {type(error).__name__}")
     raise refused
+
+
+def _proposed(image: Image, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
+    if isinstance(spec, KernelSpec):
+        yield from certificates(image, meaning, spec.abi)
+    else:
+        yield certificate(image, meaning, spec.abi)

@@ -1,0 +1,94 @@
+"""Prove by certificates what the prover does not follow: given ones, or ones that are searched.
+
+    certified = Certified(given, say)
+    proof = prove_object(obj, spec, prove=certified.prove)
+
+A function with a given certificate is checked by it and by nothing else. For any other function
+that the prover refuses without showing a wrong result, a certificate is searched. Who found a
+certificate does not matter: the rules of `ghashgen.verify.checking` decide.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ghashgen.support.errors import GhashgenError
+from ghashgen.support.wording import counted
+from ghashgen.verify.checking import Checked, check_function
+from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.meaning.ways import ways_of
+from ghashgen.verify.prove import THEOREMS, FunctionProof, Theorem, prove_function
+from ghashgen.verify.search.kernel import find_function
+from ghashgen.verify.x86_64.elf import Image
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A way to prove functions in which certificates have a part."""
+
+    given: Mapping[str, object] = field(default_factory=dict)
+    """Certificates by their names (`ghashgen.verify.meaning.ways`)."""
+    say: Callable[[str], None] = lambda text: None
+    """Called with a line before a search, which may take minutes."""
+    found: dict[str, Any] = field(default_factory=dict)
+    """The certificates that were searched and accepted."""
+
+    def require_names(self, spec: Statement) -> None:
+        """Refuse given certificates that no function of a statement needs.
+
+        Raises:
+            GhashgenError: there is one.
+        """
+        names: set[str] = set()
+        for function in spec.functions:
+            try:
+                names |= ways_of(spec, function).keys()
+            except Refutation:
+                continue
+        if odd := sorted(self.given.keys() - names):
+            raise GhashgenError(
+                f"certificates of {', '.join(odd)}, which the statement does not need",
+                f"it needs some of {', '.join(sorted(names)) or 'none'}",
+            )
+
+    def prove(
+        self, image: Image, spec: Statement, function: Function, lengths: list[int] | None = None
+    ) -> FunctionProof:
+        """Prove one function.
+
+        Raises:
+            Refutation: it is not proved; if no certificate was found either, the prover's reason.
+        """
+        began = time.perf_counter()
+        if any(name.removesuffix(" in place") == function.symbol for name in self.given):
+            return _proof(spec, check_function(image, spec, function, self.given), began)
+        try:
+            return prove_function(image, spec, function, lengths)
+        except Refutation as error:
+            # A wrong result was shown. Any other reason may be one of the prover alone.
+            if error.difference is not None:
+                raise
+            self.say(f"{function.symbol}: {error}; searching for a certificate")
+            try:
+                found = find_function(image, spec, function)
+                checked = check_function(image, spec, function, found)
+            except Refutation:
+                raise error from None
+        self.found.update(found)
+        return _proof(spec, checked, began)
+
+
+def _proof(spec: Statement, checked: Checked, began: float) -> FunctionProof:
+    whats = (*THEOREMS, "wipe") if spec.wipe else THEOREMS
+    method = counted(checked.ways, "certificate") + (
+        ", apart and in place" if checked.ways > 1 else ""
+    )
+    return FunctionProof(
+        checked.symbol,
+        checked.operation,
+        tuple(Theorem(what, checked.symbol, "of any size", method) for what in whats),
+        checked.steps,
+        time.perf_counter() - began,
+    )

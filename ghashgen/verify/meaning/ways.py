@@ -1,0 +1,43 @@
+"""Every way in which a function may be called, and what it means then.
+
+Each way needs a certificate. A function that reads and writes a text is called with two buffers or
+with one; every other function is called in one way.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ghashgen.verify.core.refutation import unsupported
+from ghashgen.verify.gcm.spec import GcmSpec
+from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.meaning import gcm, hash
+from ghashgen.verify.meaning.function import Function
+from ghashgen.verify.meaning.message import message_of
+
+GCM: Mapping[str, Callable[..., Function]] = {
+    "encrypt": gcm.meaning_of,
+    "decrypt": gcm.meaning_of,
+    "seal": message_of,
+    "open": message_of,
+}
+"""What makes the meaning of an operation of AES-GCM from statement, function and `in_place`."""
+
+
+def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
+    """Return what a function means in each way, by the names of their certificates.
+
+    The name is the function's symbol, and "SYMBOL in place" where input and output are one buffer.
+
+    Raises:
+        Refutation: the rules do not cover the function.
+    """
+    symbol, operation = function.symbol, function.operation
+    if isinstance(spec, KernelSpec):
+        return {symbol: lambda: hash.meaning_of(spec, function)}
+    if not isinstance(spec, GcmSpec) or operation not in GCM:
+        raise unsupported(f"no rules of the checker cover {operation}")
+    make = GCM[operation]
+    return {
+        symbol: lambda: make(spec, function),
+        f"{symbol} in place": lambda: make(spec, function, True),
+    }

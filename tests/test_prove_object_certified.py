@@ -1,0 +1,151 @@
+"""`prove-object` where the prover does not follow: certificates that are searched, or given."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import open_by_hand
+import pytest
+from click.testing import CliRunner, Result
+from verify_objects import assembled
+
+from ghashgen.check import certified
+from ghashgen.cli.main import cli
+from ghashgen.verify.meaning.ways import ways_of
+
+STATEMENT = f"""
+name = "open by hand"
+family = "gcm"
+abi = "sysv"
+key_bits = 128
+order = "reflected"
+blocks = 1
+cells = {json.dumps(open_by_hand.CELLS)}
+
+[functions.open]
+symbol = "gcm_open"
+parameters = {json.dumps(open_by_hand.OPEN.parameters)}
+"""
+
+NAMES = ["gcm_open", "gcm_open in place"]
+
+
+def asked(folder: Path, data: bytes, *words: str, text: str = STATEMENT) -> Result:
+    """Return what `prove-object` says of an object."""
+    (folder / "kernel.o").write_bytes(data)
+    (folder / "kernel.toml").write_text(text, encoding="utf-8")
+    files = [str(folder / "kernel.o"), "--spec", str(folder / "kernel.toml")]
+    return CliRunner().invoke(cli, ["prove-object", *files, "--no-run", *words])
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    """What was said of the object by hand, and the certificates that were found."""
+    folder = tmp_path_factory.mktemp("searched")
+    path = folder / "found.json"
+    return asked(folder, open_by_hand.data(), "--save-certificates", str(path)), path
+
+
+@pytest.fixture
+def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a search be an error."""
+
+    def refuse(*_: object) -> dict[str, Any]:
+        raise AssertionError("a certificate is searched")
+
+    monkeypatch.setattr(certified, "find_function", refuse)
+
+
+def test_an_open_that_checks_its_tag_first_is_proved(searched: tuple[Result, Path]) -> None:
+    said, path = searched
+    assert said.exit_code == 0, said.output
+    assert "searching for a certificate" in said.output
+    for what in ("function", "memory", "constant-time", "abi"):
+        assert (
+            f"    {what}: lengths of any size, by 2 certificates, apart and in place" in said.output
+        )
+    assert sorted(json.loads(path.read_text())["functions"]) == NAMES
+
+
+@pytest.mark.usefixtures("no_search")
+def test_given_certificates_are_checked_and_nothing_is_searched(
+    searched: tuple[Result, Path], tmp_path: Path
+) -> None:
+    said = asked(tmp_path, open_by_hand.data(), "--certificates", str(searched[1]))
+    assert said.exit_code == 0, said.output
+    # They prove nothing of another object: 15 bytes of the tag are compared, or nothing is cleared.
+    for changes in ({"COMPARED": "17"}, {"WRONG": ""}):
+        said = asked(tmp_path, open_by_hand.data(**changes), "--certificates", str(searched[1]))
+        assert "is not proved" in str(said.exception)
+
+
+@pytest.mark.parametrize("changes", [{"COMPARED": "17"}, {"HASHED": "OUT"}], ids=str)
+def test_for_a_wrong_twin_nothing_is_found(changes: dict[str, str], tmp_path: Path) -> None:
+    """The one compares 15 bytes of the tag; the other is right in place alone."""
+    path = tmp_path / "found.json"
+    said = asked(tmp_path, open_by_hand.data(**changes), "--save-certificates", str(path))
+    assert "is not proved" in str(said.exception)
+    assert json.loads(path.read_text())["functions"] == {}
+
+
+@pytest.mark.usefixtures("no_search")
+@pytest.mark.parametrize("name", NAMES)
+def test_each_way_needs_its_certificate(
+    name: str, searched: tuple[Result, Path], tmp_path: Path
+) -> None:
+    document = json.loads(searched[1].read_text())
+    path = tmp_path / "given.json"
+    del document["functions"][name]
+    path.write_text(json.dumps(document))
+    said = asked(tmp_path, open_by_hand.data(), "--certificates", str(path))
+    assert f"no certificate of {name}" in str(said.exception)
+    document = json.loads(searched[1].read_text())
+    document["functions"][name]["assertions"]["loop2"]["falls"] = "0"
+    path.write_text(json.dumps(document))
+    said = asked(tmp_path, open_by_hand.data(), "--certificates", str(path))
+    assert "does not fall" in str(said.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "has no certificates: Expecting"),
+        ("[]", "has no certificates: unsupported: no certificates of this schema"),
+        ('{"schema": 2, "functions": {}}', "no certificates of this schema"),
+        ('{"schema": 1, "functions": {"mul": {}}}', "certificates of mul, which the statement"),
+    ],
+)
+def test_other_files_are_refused_in_one_line(text: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "given.json"
+    path.write_text(text)
+    said = asked(tmp_path, open_by_hand.data(), "--certificates", str(path))
+    assert why in str(said.exception)
+    absent = asked(tmp_path, open_by_hand.data(), "--certificates", str(tmp_path / "absent"))
+    assert "has no certificates" in str(absent.exception)
+
+
+@pytest.mark.usefixtures("no_search")
+def test_nothing_is_searched_where_a_wrong_result_was_shown(tmp_path: Path) -> None:
+    text = """
+name = "mul by hand"
+abi = "sysv"
+order = "reflected"
+blocks = 1
+cells = ["B1"]
+
+[functions.mul]
+symbol = "mul"
+parameters = ["table", "state"]
+"""
+    data = assembled(
+        "global mul:function\nsection .text\nmul: ret\n"
+        "section .note.GNU-stack noalloc noexec nowrite progbits\n"
+    )
+    said = asked(tmp_path, data, text=text)
+    assert "is not proved: function: mul" in str(said.exception)
+
+
+def test_a_function_without_rules_needs_no_certificate() -> None:
+    init = open_by_hand.GcmFunction("init", "gcm_init", open_by_hand.OPERATIONS["init"])
+    with pytest.raises(Exception, match="no rules of the checker cover init"):
+        ways_of(open_by_hand.SPEC, init)
