@@ -149,7 +149,11 @@ def _follow(
 
 
 def cases(
-    checker: Checker, state: State, address: int, stops: frozenset[int], heads: frozenset[int]
+    checker: Checker,
+    state: State,
+    address: int,
+    stops: frozenset[int],
+    heads: frozenset[int] = frozenset(),
 ) -> list[tuple[int, State]]:
     """Return the states in which a run comes to some addresses, in all its cases.
 
