@@ -60,7 +60,11 @@ class Sample(Values):
                 def held(state: State, at: Any = (region, first, size)) -> Any:
                     return state.memory._read(*at)
 
-                places[f"{region}+{first}:{size}"] = self.value(-1, held, 8 * size)
+                try:
+                    said = self.value(-1, held, 8 * size)
+                except Refutation:
+                    said = "?"  # A return address.
+                places[f"{region}+{first}:{size}"] = said
         ghosts = self._ghosts()
         if ghosts is None:
             return None
