@@ -1,14 +1,14 @@
 """Data values: 128-bit lanes as constants or as hash-consed terms over GF(2).
 
-A lane is an int (a known constant) or a `Term`. Terms are built from variables by five operations:
-sum, linear map of bits, carry-less product of 64-bit halves, addition of constants to 32-bit words,
-and reading a named table entry. Equal terms are one object, so a fact proved of a term holds
-wherever it occurs again. Exact polynomials (`ghashgen.algebra.ops.forms.Form`) are computed on
-demand. A family of kernels may add uninterpreted functions as kinds of its own (`Terms.apply`).
+A lane is an int (a constant) or a `Term`. Terms are built from variables by five operations: sum,
+linear map of bits, carry-less product of 64-bit halves, addition of constants to 32-bit words, and
+reading a named table entry. Equal terms are one object, so a fact proved of one holds wherever it
+occurs. Exact polynomials (`ghashgen.algebra.ops.forms.Form`) are computed on demand. A family of
+kernels may add uninterpreted functions (`Terms.apply`).
 
-Any other value (a bitwise AND of two unknowns, a caller's leftover, data from before a cut) is
-opaque. It has a reason, and equals nothing; what is computed from it is opaque too. A term depends
-on what its parts depend on: no operation makes a secret public.
+Any other value (an AND of two unknowns, a caller's leftover, data from before a cut) is opaque: it
+has a reason, equals nothing, and makes opaque what is computed from it. A term depends on what its
+parts depend on: no operation makes a secret public.
 """
 
 from collections.abc import Callable, Iterable
