@@ -7,8 +7,7 @@ occurs. Exact polynomials (`ghashgen.algebra.ops.forms.Form`) are computed on de
 kernels may add uninterpreted functions (`Terms.apply`).
 
 Any other value (an AND of two unknowns, a caller's leftover, data from before a cut) is opaque: it
-has a reason, equals nothing, and makes opaque what is computed from it. A term depends on what its
-parts depend on: no operation makes a secret public.
+equals nothing, and so does what is computed from it. No operation makes a secret public.
 """
 
 from collections.abc import Callable, Iterable
