@@ -23,7 +23,8 @@ def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
         Refutation: of one function none is accepted; its `symbol` says of which one.
         GhashgenError: the object cannot be read or lacks a symbol.
     """
-    image, found = load_image(source), {}
+    image = load_image(source)
+    found: dict[str, Any] = {}
     for function in spec.functions:
         found |= find_function(image, spec, function)
     return {"schema": SCHEMA, "functions": found}
