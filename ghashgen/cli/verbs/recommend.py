@@ -100,12 +100,12 @@ def COMMAND(
     # A core is known if any family has a record of it.
     here = machine(cpu or "", (*records, *load_records(project_root() / FOLDER)))
     pools = _pools(question, given[question.given])
-    for line in left_out(records, [candidate for pool in pools.values() for candidate in pool]):
-        click.echo(line, err=True)
     found = {
         value: recommend(here, pool, records, question, use, size=size)
         for value, pool in pools.items()
     }
+    for line in left_out(records, [candidate for pool in pools.values() for candidate in pool]):
+        click.echo(line, err=True)
     if as_json:
         print_json(_plain(here, question, use, found))
         return
