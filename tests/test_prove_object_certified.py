@@ -1,6 +1,7 @@
 """`prove-object` where the prover does not follow: certificates that are searched, or given."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from verify_objects import assembled
 
 from ghashgen.check import certified
 from ghashgen.cli.main import cli
+from ghashgen.support.errors import GhashgenError
+from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.meaning.ways import ways_of
 
 STATEMENT = f"""
@@ -143,6 +146,24 @@ parameters = ["table", "state"]
     )
     said = asked(tmp_path, data, text=text)
     assert "is not proved: function: mul" in str(said.exception)
+
+
+@pytest.mark.parametrize("unit", [1, 16])
+def test_a_statement_in_whole_blocks_is_not_the_checkers(unit: int, tmp_path: Path) -> None:
+    """The object takes bytes. A caller who counts blocks would pass 1 for a block."""
+    text = f"{STATEMENT}length_multiple = 16\nlength_unit = {unit}\n"
+    said = asked(tmp_path, open_by_hand.data(), text=text)
+    assert "is not proved" in str(said.exception)
+    whole = replace(open_by_hand.OPEN, length_multiple=16, length_unit=unit)
+    with pytest.raises(Refutation, match="of any number of bytes only"):
+        ways_of(open_by_hand.SPEC, whole)
+
+
+@pytest.mark.parametrize("operation", ["start", "aad", "init"])
+def test_a_unit_of_a_length_that_there_is_not_is_refused(operation: str) -> None:
+    parameters = open_by_hand.OPERATIONS[operation]
+    with pytest.raises(GhashgenError, match="and no parameter length"):
+        open_by_hand.GcmFunction(operation, "it", parameters, length_multiple=16, length_unit=16)
 
 
 def test_a_function_without_rules_needs_no_certificate() -> None:

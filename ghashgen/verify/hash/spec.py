@@ -76,6 +76,11 @@ class FunctionSpec:
                 f"{self.operation}: length_multiple = {' or '.join(map(str, rows))}, "
                 f"length_unit = 1 or {BLOCK_BYTES}",
             )
+        if "length" not in self.parameters and (self.length_multiple, self.length_unit) != (1, 1):
+            raise GhashgenError(
+                f"{self.symbol}: length_multiple or length_unit, and no parameter length",
+                f"leave them out for {self.operation}",
+            )
         if self.length_unit > self.length_multiple:
             raise GhashgenError(
                 f"{self.symbol}: a length in blocks cannot express single bytes",

@@ -36,6 +36,8 @@ def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
         return {symbol: lambda: hash.meaning_of(spec, function)}
     if not isinstance(spec, GcmSpec) or operation not in GCM:
         raise unsupported(f"no rules of the checker cover {operation}")
+    if (function.length_multiple, function.length_unit) != (1, 1):
+        raise unsupported(f"the checker knows {operation} of any number of bytes only")
     make = GCM[operation]
     return {
         symbol: lambda: make(spec, function),
