@@ -30,6 +30,18 @@ symbol = "gcm_open"
 parameters = {json.dumps(open_by_hand.OPEN.parameters)}
 """
 
+MUL = """
+name = "mul by hand"
+abi = "sysv"
+order = "reflected"
+blocks = 1
+cells = ["B1"]
+
+[functions.mul]
+symbol = "mul"
+parameters = ["table", "state"]
+"""
+
 NAMES = ["gcm_open", "gcm_open in place"]
 
 
@@ -129,23 +141,28 @@ def test_other_files_are_refused_in_one_line(text: str, why: str, tmp_path: Path
 
 @pytest.mark.usefixtures("no_search")
 def test_nothing_is_searched_where_a_wrong_result_was_shown(tmp_path: Path) -> None:
-    text = """
-name = "mul by hand"
-abi = "sysv"
-order = "reflected"
-blocks = 1
-cells = ["B1"]
-
-[functions.mul]
-symbol = "mul"
-parameters = ["table", "state"]
-"""
     data = assembled(
         "global mul:function\nsection .text\nmul: ret\n"
         "section .note.GNU-stack noalloc noexec nowrite progbits\n"
     )
-    said = asked(tmp_path, data, text=text)
+    said = asked(tmp_path, data, text=MUL)
     assert "is not proved: function: mul" in str(said.exception)
+
+
+@pytest.mark.usefixtures("no_search")
+@pytest.mark.parametrize(
+    ("line", "category"),
+    [("mov rax, [rdi + 16]", "memory"), ("mov rbx, 1", "abi")],
+)
+def test_nothing_is_searched_for_a_fault_of_memory_or_convention(
+    line: str, category: str, tmp_path: Path
+) -> None:
+    data = assembled(
+        f"global mul:function\nsection .text\nmul: {line}\nret\n"
+        "section .note.GNU-stack noalloc noexec nowrite progbits\n"
+    )
+    said = asked(tmp_path, data, text=MUL)
+    assert f"is not proved: {category}: mul" in str(said.exception)
 
 
 @pytest.mark.parametrize("unit", [1, 16])

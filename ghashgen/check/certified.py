@@ -4,7 +4,7 @@
     proof = prove_object(obj, spec, prove=certified.prove)
 
 A function with a given certificate is checked by it and by nothing else. For any other function
-that the prover refuses without showing a wrong result, a certificate is searched. Who found a
+that the prover refuses without showing it wrong (`OPEN`), a certificate is searched. Who found a
 certificate does not matter: the rules of `ghashgen.verify.checking` decide.
 """
 
@@ -16,12 +16,18 @@ from typing import Any
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.wording import counted
 from ghashgen.verify.checking import Checked, check_function
-from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.prove import THEOREMS, FunctionProof, Theorem, prove_function
 from ghashgen.verify.search.kernel import find_function
 from ghashgen.verify.x86_64.elf import Image
+
+OPEN = frozenset({Category.UNSUPPORTED, Category.FUNCTION})
+"""Refusals that may be the prover's alone: what it does not follow, and results that it does not
+see to be right, unless it computed other ones. No search answers a fault of memory, time or
+convention, or lines of the prover that disagree.
+"""
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,7 @@ class Certified:
         try:
             return prove_function(image, spec, function, lengths)
         except Refutation as error:
-            # A wrong result was shown. Any other reason may be one of the prover alone.
-            if error.difference is not None:
+            if error.category not in OPEN or error.difference is not None:
                 raise
             self.say(f"{function.symbol}: {error}; searching for a certificate")
             try:

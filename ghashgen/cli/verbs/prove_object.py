@@ -113,7 +113,7 @@ def COMMAND(
     State what it should be: in a TOML file (--spec, see docs/proof.md), or by the axes of a kernel
     of this project and --symbol.
 
-    A function that the prover refuses without showing a wrong result is tried again: a certificate
+    A function that the prover refuses without showing it wrong is tried again: a certificate
     is searched, and a checker decides (docs/checker.md).
 
     The run shares nothing with the proof (SOUNDNESS.md, section 3). A separate process calls every
