@@ -271,17 +271,13 @@ def sanitized(folder: Path, files: dict[str, str]) -> Driver:
     return driver
 
 
-DEFERRED = 1
-"""Of `cancel`: at cancellation points only. ThreadSanitizer's own atomics take locks, and a thread
-that is cancelled anywhere dies with one of them held."""
-
 CALM = (
     ("sweep", 70_000, 3, 1999, 65_536, 512, 1000),
     ("sweep", 70_000, 4, 1999, 65_536, 0, SLEEPS),
     ("long-aad", 6000, 4),
     ("stress", 8000, 12, 10),
     ("help", 70_000, 3, 50, 10_000),
-    ("cancel", 20_000, 10, DEFERRED),
+    ("cancel", 20_000, 10),
     ("signals", 8000, 50),
 )
 

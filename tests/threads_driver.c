@@ -208,7 +208,6 @@ struct caller {
     unsigned rounds;
     uint64_t seed;
     int right;
-    int abrupt; /* cancelled anywhere, and not at its next cancellation point */
 };
 
 static void *call(void *argument)
@@ -325,8 +324,6 @@ static void *call_for_ever(void *argument)
 {
     struct caller *c = argument;
     uint8_t x[16] = {0};
-    if (c->abrupt)
-        pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     for (;;) {
         atomic_fetch_add(&calling, 1);
         ghashgen_pool_hash(c->pool, &key, x, NULL, 0, message, room);
@@ -364,7 +361,7 @@ static int cancelled_end(void)
 }
 
 /* A thread is cancelled in its calls; the pool serves the next caller with all its threads. */
-static int cancel(unsigned times, int deferred_only)
+static int cancel(unsigned times)
 {
     struct ghashgen_pool *pool = pool_of(3, ALWAYS, 0);
     int right = cancelled_end();
@@ -372,7 +369,7 @@ static int cancel(unsigned times, int deferred_only)
     late = 200000; /* in a cancellation point, and long enough for threads to come */
 #endif
     for (unsigned i = 0; right && i < times; i++) {
-        struct caller c = {.pool = pool, .abrupt = i % 2 && !deferred_only};
+        struct caller c = {.pool = pool};
         pthread_t id;
         void *result = NULL;
         atomic_store(&calling, 0);
@@ -648,7 +645,7 @@ int main(int argc, char **argv)
     else if (strcmp(command, "fork") == 0)
         right = forks((unsigned)a);
     else if (strcmp(command, "cancel") == 0)
-        right = cancel((unsigned)a, (int)b);
+        right = cancel((unsigned)a);
     else if (strcmp(command, "killed") == 0)
         right = killed((unsigned)a);
     else if (strcmp(command, "signals") == 0)
