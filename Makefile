@@ -99,7 +99,7 @@ docs: report ## build the site from the Markdown pages: build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict -f docs/site/mkdocs.yml
 	@echo build/site/index.html
 
-test: setup packages ## run the tests
+test: setup packages ## run the tests, without the cases that tests/thorough.toml leaves to make check
 	@$(BIN)/pytest -n 2 -rs
 
 lint: setup
@@ -112,7 +112,8 @@ types: setup
 spelling: setup
 	@$(BIN)/codespell
 
-check: lint types spelling test ## check format, types, spelling, tests, generated/ and proofs
+check: lint types spelling packages ## check format, types, spelling, every test, generated/ and proofs
+	@$(BIN)/pytest -n 2 -rs --thorough
 	@$(GHASHGEN) generate --check
 	@$(GHASHGEN) prove
 	@$(GHASHGEN) summary --check

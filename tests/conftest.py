@@ -25,6 +25,7 @@ from emulating import Assemble
 from examples import Load, commands, loaded, need_the_cpu, run
 from sharing import shared
 from syntaxes import found
+from tiers import left_out, stale, thorough
 
 from ghashgen.arch.features import FEATURES_OFF
 from ghashgen.arch.x86_64.assemblers import find_nasm
@@ -89,6 +90,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that looks at the CPU as each of CPUS, or as those that its marker names."""
     if marker := metafunc.definition.get_closest_marker("cpu"):
         metafunc.parametrize("as_cpu", marker.args or CPUS, indirect=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--thorough", action="store_true", help="run what thorough.toml leaves out too"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only `make check` runs, unless tests are named or it is asked for."""
+    if any("::" in argument for argument in config.args):
+        return
+    table = thorough()
+    names = [
+        (item.path.name, getattr(item, "originalname", item.name), item.name) for item in items
+    ]
+    if wrong := stale(names, table):
+        raise pytest.UsageError(f"tests/thorough.toml: {'; '.join(wrong)}")
+    if config.getoption("thorough"):
+        return
+    out = [item for item, name in zip(items, names, strict=True) if left_out(*name, table)]
+    config.hook.pytest_deselected(items=out)
+    kept = {*map(id, items)} - {*map(id, out)}
+    items[:] = [item for item in items if id(item) in kept]
 
 
 @pytest.fixture(autouse=True)
