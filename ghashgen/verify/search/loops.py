@@ -27,6 +27,12 @@ MOST_TURNS = 20
 MOST_CASES = 400
 """Cases that are followed before the search gives up."""
 
+MOST_ARRIVALS = 200
+"""Arrivals at one head in one case: more than any loop needs that is none over a message."""
+
+MOST_STEPS = 50_000
+"""Instructions of one case between two questions."""
+
 
 def _open(states: Sequence[State]) -> bool:
     """Return whether these are turns of a loop over a message: more becomes known of a length, and
@@ -129,7 +135,7 @@ def _follow(
     """Run on from where a trail stands, to its next division."""
     state, address, begun, arrivals = trail.state, trail.address, trail.begun, list(trail.arrivals)
     checker.meaning.entering(state)
-    while True:
+    for _ in range(MOST_STEPS):
         if address in stops and not begun:
             return None
         if address in heads and not begun:
@@ -137,6 +143,8 @@ def _follow(
             seen = [s for a, s in arrivals if a == address]
             if len(seen) >= TURNS and _open(seen[-TURNS:]):
                 return address, seen
+            if len(seen) > MOST_ARRIVALS:
+                raise unsupported("search: a loop that takes in nothing", address)
         try:
             address = checker.step(state, address)
         except Fork as question:
@@ -146,6 +154,7 @@ def _follow(
         begun = False
         if address == END:
             return None
+    raise unsupported(f"search: no end within {MOST_STEPS} instructions", address)
 
 
 def cases(
@@ -171,8 +180,12 @@ def cases(
         now, at, begun, met = work.pop()
         met = met.copy()
         checker.meaning.entering(now)
+        steps = 0
         try:
             while at != END and (begun or at not in stops):
+                steps += 1
+                if steps > MOST_STEPS:
+                    raise unsupported(f"search: no end within {MOST_STEPS} instructions", at)
                 if at in heads and not begun:
                     met[at] += 1
                     if met[at] > MOST_TURNS:
