@@ -9,6 +9,10 @@ from ghashgen.lab.standing import Pair, figure, markdown_table, pair, wrapped
 from ghashgen.records.core import size_name
 from ghashgen.records.goals import Book
 from ghashgen.records.records import Record
+from ghashgen.support.wording import counted
+
+LONG = 1024
+"""Messages of so many bytes and more are the claim's first figure."""
 
 SIZES = (64, 16384)
 """Message sizes of the table, in bytes: a short message and a long one."""
@@ -39,13 +43,11 @@ MESSAGES = Side("AES-GCM", "seal", "seal-latency", (128, 256))
 
 
 def proved_claim(sentence: str, trusted_lines: int) -> str:
-    """Return the claim about proofs: the sentence that both pages share, and what must be
-    trusted.
-    """
+    """Return the claim about proofs: what both pages say, and what must be trusted."""
     return _item(
-        f"**Proved.** {sentence} *Limit:* you must trust the prover, {trusted_lines:,} lines of "
-        "Python with its model of the instructions; caches, speculation and power are not modelled "
-        "([what is proved, trusted and missing](SOUNDNESS.md))."
+        f"**Proved.** {sentence} *Limit:* you must trust the prover and its model of the "
+        f"instructions, {trusted_lines:,} lines of Python. Caches, speculation and power are not "
+        "modelled. See [what is proved, trusted and missing](SOUNDNESS.md)."
     )
 
 
@@ -61,48 +63,49 @@ def fast_claim(
     goals: Book,
     changed: Changed,
 ) -> str:
-    """Return the claim about speed: the range of each function, and where it ends."""
-    sides = ((HASH, hashes), (MESSAGES, messages))
-    found = [(side, _every(records, side.mode, side.keys)) for side, records in sides]
-    ranges = [f"{side.title} is {_range(pairs)} times as fast" for side, pairs in found if pairs]
-    if not ranges:
+    """Return the claim about speed: for long messages, for all, on which CPUs, and its limits."""
+    measured = ((MESSAGES, messages), (HASH, hashes))
+    sides = [(side, records) for side, records in measured if _every(records, side)]
+    if not sides:
         return NOT_MEASURED
-    sizes = [size for _, pairs in found for size, _ in pairs]
-    limits = (
-        "each figure is for our fastest kernel at that length, and no other CPU was measured.",
+    every = [(side, _every(records, side)) for side, records in sides]
+    long = [(side, [each for each in pairs if each[0] >= LONG]) for side, pairs in every]
+    sizes = [size for _, pairs in every for size, _ in pairs]
+    told = (
+        _times([one for one in long if one[1]], f"For messages of {size_name(LONG)} and more,"),
+        _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
+        f"We measured on {_cpus(sides)} only.",
+        "*Limit:* each figure is for our fastest kernel at that length, in calls back to back.",
+        *(_slower(side, records) for side, records in sides),
         _changed(sides, changed),
-        _chained(sides),
         _goals(messages, goals),
+        "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
-    return _item(
-        f"**Fast.** Called back to back, {_and(ranges)} as the fastest other library at each "
-        f"message length from {size_name(min(sizes))} to {size_name(max(sizes))}, on the CPUs in "
-        f"the table. *Limit:* {' '.join(text for text in limits if text)} See [all "
-        "results](docs/results.md) and [the method](docs/bench.md)."
-    )
+    return _item(f"**Fast.** {' '.join(text for text in told if text)}")
 
 
 def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     """Return the claim about adoption."""
     names = [f"`{isa}`" for isa in sorted(set(isas))]
     return _item(
-        "**Easy to adopt.** A kernel is one assembly file and a C header. It needs no library, "
-        f"allocates nothing and keeps no global state. {kernels} kernels are checked in, for "
-        f"{_and(names)}. *Limit:* a kernel does not check the CPU; you do, or the C dispatcher "
-        "does. AArch64 kernels are tested in an emulator, and not proved."
+        "**Easy to adopt.** You copy one assembly file and a C header, and build them with your "
+        "own tools. A kernel needs no library, allocates nothing and keeps no global state. "
+        f"{kernels} kernels are checked in, for {_and(names)}. *Limit:* a kernel does not check "
+        "the CPU; you do, or the [C dispatcher](docs/dispatch.md) does. AArch64 kernels are run in "
+        "an emulator, and not proved."
     )
 
 
 def table(hashes: Sequence[Record], messages: Sequence[Record], changed: Changed) -> str:
     """Return the short table, a row for each function and CPU; nothing where none was measured."""
-    rows = [*_rows(hashes, HASH, changed), *_rows(messages, MESSAGES, changed)]
+    rows = [*_rows(messages, MESSAGES, changed), *_rows(hashes, HASH, changed)]
     if not rows:
         return ""
     title = wrapped(
-        "Each figure is a speed-up: the time of the fastest other library divided by ours. "
-        "Brackets give our core cycles per call, or per byte (/B). AES-GCM figures are for sealing "
-        "whole messages with 12 bytes of AAD; ranges cover 128-bit and 256-bit keys, single "
-        "lengths 128-bit keys."
+        "Each figure is the time of the fastest other library divided by ours. Brackets give our "
+        "core cycles per call, or per byte (/B). In the last column, each call waits for the one "
+        "before. AES-GCM seals whole messages with 12 bytes of AAD. Its ranges cover 128-bit and "
+        "256-bit keys; single lengths are for 128-bit keys."
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
@@ -131,25 +134,42 @@ def _pairs(record: Record, mode: str, keys: tuple[int, ...]) -> Pairs:
     return [(size, both) for size, both in found if both is not None]
 
 
-def _every(records: Iterable[Record], mode: str, keys: tuple[int, ...]) -> Pairs:
-    return [each for record in records for each in _pairs(record, mode, keys)]
+def _every(records: Iterable[Record], side: Side) -> Pairs:
+    return [each for record in records for each in _pairs(record, side.mode, side.keys)]
+
+
+def _times(found: Sequence[tuple[Side, Pairs]], when: str) -> str:
+    """Return how many times as fast each function is; nothing where nothing was measured."""
+    ranges = [f"{side.title} is {_range(pairs)} times" for side, pairs in found]
+    return f"{when} {_and(ranges)} as fast as the fastest other library." if ranges else ""
+
+
+def _cpus(sides: Sequence[tuple[Side, Sequence[Record]]]) -> str:
+    """Return the measured CPUs; with the function, where another was not measured there."""
+    of = {side.title: [record.title for record in records] for side, records in sides}
+    cpus = dict.fromkeys(cpu for titles in of.values() for cpu in titles)
+    found = []
+    for cpu in cpus:
+        there = [title for title, titles in of.items() if cpu in titles]
+        found.append(cpu if len(there) == len(of) else f"{cpu} ({_and(there)} alone)")
+    return _and(found)
+
+
+def _slower(side: Side, records: Iterable[Record]) -> str:
+    """Return at which lengths, and on which CPUs, a function is slower than another library."""
+    found = []
+    for record in records:
+        pairs = _pairs(record, side.mode, side.keys)
+        # As the table rounds it: a ratio that reads 1.00 is not called slower.
+        if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
+            found.append(f"on {record.title} at {_and([*map(size_name, sizes)])}")
+    return f"{side.title} is slower {_and(found)}." if found else ""
 
 
 def _range(pairs: Pairs) -> str:
     """Return the lowest and the highest ratio; nothing where nothing was measured."""
     ratios = [both.ratio for _, both in pairs]
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
-
-
-def _chained(sides: Iterable[tuple[Side, Sequence[Record]]]) -> str:
-    """Return how little chained calls gain at least; nothing where none was measured."""
-    found = []
-    for side, records in sides:
-        if pairs := _every(records, side.chained, side.keys):
-            found.append(f"{min(both.ratio for _, both in pairs):.2f} for {side.title}")
-    if not found:
-        return ""
-    return f"If each call waits for the one before, the factor falls to as little as {_and(found)}."
 
 
 def _old(record: Record, side: Side, changed: Changed) -> bool:
@@ -165,20 +185,20 @@ def _changed(sides: Iterable[tuple[Side, Sequence[Record]]], changed: Changed) -
     )
     if not old:
         return ""
-    return f"On {_and(tuple(old))}, kernels were measured whose code has changed since."
+    return f"Some kernels have changed since they were measured on {_and(tuple(old))}."
 
 
 def _goals(records: Sequence[Record], book: Book) -> str:
-    """Return how many of the project's goals each CPU reaches; nothing where none has any."""
+    """Return how many of the project's goals are reached; nothing where no CPU has any."""
     found = []
     for record in records:
-        goals = book.of(record.results.machine.features)
-        if asked := [each for each in verdicts(record, goals) if each.shares] if goals else []:
-            reached = sum(each.said == REACHED for each in asked)
-            found.append(f"{reached} of {len(asked)} on {record.title}")
+        if goals := book.of(record.results.machine.features):
+            found += [each for each in verdicts(record, goals) if each.shares]
     if not found:
         return ""
-    return f"Of the goals that we set for AES-GCM before we measured it, it reaches {_and(found)}."
+    reached = sum(each.said == REACHED for each in found)
+    goal = counted(len(found), "goal")
+    return f"We reach {reached} of {goal} that we set for AES-GCM before we measured it."
 
 
 def _and(items: Sequence[str]) -> str:

@@ -275,8 +275,8 @@ def _proved_text(proved: Proved | None, which: str) -> str:
         return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
     text = (
         f"`ghashgen prove` proves {proved.kernels} kernels from their assembled bytes, for every "
-        f"key, state, message and length: {proved.theorems} theorems (result, memory, constant "
-        "time, calling convention, wipe)."
+        f"key, state, message and length. Its {proved.theorems} theorems cover the result, memory "
+        "accesses, constant time, the calling convention and `--wipe`."
     )
     if proved.unrecorded:
         more = counted(len(proved.unrecorded), "more checked-in kernel")
