@@ -386,6 +386,10 @@ def test_an_example_with_the_dispatcher_runs(
         text = (tmp_path / f"{name}.asm").read_text(encoding="utf-8")
         files[-1].write_bytes(assemble_text(find_nasm(), Path(name).name, text, "elf64"))
     assert len(files) >= least
+    # Where the page assembles them by name, it names all that the header asks for.
+    assembled = {words[3] for words in lines(page) if words[0] == "nasm"}
+    here = {Path(path).stem for path in assembled if path.startswith(f"{folder}/")}
+    assert not here or here == {path.stem for path in files if path.suffix == ".o"}
     options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", f"-I{tmp_path}"]
     program = tmp_path / "example"
     subprocess.run([*find_cc().command, *options, *files, "-o", program], check=True)
