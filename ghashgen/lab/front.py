@@ -60,7 +60,6 @@ OLD = f"{MARK} Some kernels had other code when measured; [results](docs/results
 def fast_claim(
     hashes: Sequence[Record],
     messages: Sequence[Record],
-    goals: Book,
     changed: Changed,
 ) -> str:
     """Return the claim about speed: for long messages, for all, on which CPUs, and its limits."""
@@ -74,11 +73,9 @@ def fast_claim(
     told = (
         _times([one for one in long if one[1]], f"For messages of {size_name(LONG)} and more,"),
         _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
-        f"We measured on {_cpus(sides)} only.",
+        f"We measured on {_cpus(sides, changed)} only.",
         "*Limit:* each figure is for our fastest kernel at that length, in calls back to back.",
         *(_slower(side, records) for side, records in sides),
-        _changed(sides, changed),
-        _goals(messages, goals),
         "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
     return _item(f"**Fast.** {' '.join(text for text in told if text)}")
@@ -115,9 +112,8 @@ def _rows(records: Sequence[Record], side: Side, changed: Changed) -> Iterator[t
     for record in records:
         if pairs := _pairs(record, side.mode, side.keys):
             single = (pair(record.results, size, side.mode, side.keys[0]) for size in SIZES)
-            mark = MARK if _old(record, side, changed) else ""
             yield (
-                *(side.title, f"{record.title}{mark}", _range(pairs)),
+                *(side.title, _title(record, side, changed), _range(pairs)),
                 *(f"{one.ratio:.2f} ({figure(one.kernel)})" if one else "" for one in single),
                 _range(_pairs(record, side.chained, side.keys)),
             )
@@ -144,14 +140,18 @@ def _times(found: Sequence[tuple[Side, Pairs]], when: str) -> str:
     return f"{when} {_and(ranges)} as fast as the fastest other library." if ranges else ""
 
 
-def _cpus(sides: Sequence[tuple[Side, Sequence[Record]]]) -> str:
+def _cpus(sides: Sequence[tuple[Side, Sequence[Record]]], changed: Changed) -> str:
     """Return the measured CPUs; with the function, where another was not measured there."""
-    of = {side.title: [record.title for record in records] for side, records in sides}
-    cpus = dict.fromkeys(cpu for titles in of.values() for cpu in titles)
+    of = {side.title: {one.title for one in records} for side, records in sides}
+    titles: dict[str, set[str]] = {}
+    for side, records in sides:
+        for one in records:
+            titles.setdefault(one.title, set()).add(_title(one, side, changed))
     found = []
-    for cpu in cpus:
-        there = [title for title, titles in of.items() if cpu in titles]
-        found.append(cpu if len(there) == len(of) else f"{cpu} ({_and(there)} alone)")
+    for cpu, shown in titles.items():
+        there = [name for name, cpus in of.items() if cpu in cpus]
+        alone = "" if len(there) == len(of) else f" ({_and(there)} alone)"
+        found.append(f"{max(shown, key=len)}{alone}")
     return _and(found)
 
 
@@ -172,23 +172,14 @@ def _range(pairs: Pairs) -> str:
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
 
 
-def _old(record: Record, side: Side, changed: Changed) -> bool:
-    """Return whether a figure of a function is of a kernel that has other code now."""
+def _title(record: Record, side: Side, changed: Changed) -> str:
+    """Return the CPU, marked if a figure is of a kernel that has other code now."""
     shown = (*_pairs(record, side.mode, side.keys), *_pairs(record, side.chained, side.keys))
-    return not {both.kernel.name for _, both in shown}.isdisjoint(changed.get(record.slug, ()))
+    old = not {both.kernel.name for _, both in shown}.isdisjoint(changed.get(record.slug, ()))
+    return f"{record.title}{MARK if old else ''}"
 
 
-def _changed(sides: Iterable[tuple[Side, Sequence[Record]]], changed: Changed) -> str:
-    """Return on which CPUs kernels were measured that have changed since; nothing if on none."""
-    old = dict.fromkeys(
-        record.title for side, records in sides for record in records if _old(record, side, changed)
-    )
-    if not old:
-        return ""
-    return f"Some kernels have changed since they were measured on {_and(tuple(old))}."
-
-
-def _goals(records: Sequence[Record], book: Book) -> str:
+def goals_note(records: Sequence[Record], book: Book) -> str:
     """Return how many of the project's goals are reached; nothing where no CPU has any."""
     found = []
     for record in records:

@@ -27,7 +27,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.changed import changed
-from ghashgen.lab.front import adopt_claim, fast_claim, proved_claim, table
+from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
 from ghashgen.lab.speed import measured_parts
 from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.goals import Book, load_goals
@@ -229,13 +229,17 @@ def blocks(summary: Summary) -> dict[str, str]:
             _proved_text(summary.proved, f", which {RESULTS} names"),
             sum(part.code for part in summary.trusted),
         ),
-        fast_claim(summary.records, summary.messages, summary.goals, summary.changed),
+        fast_claim(summary.records, summary.messages, summary.changed),
         adopt_claim(
             sum(shelf.kernels for shelf in summary.shelves),
             (shelf.isa for shelf in summary.shelves),
         ),
     )
-    short = ["\n".join(claims), table(summary.records, summary.messages, summary.changed)]
+    short = [
+        "\n".join(claims),
+        table(summary.records, summary.messages, summary.changed),
+        goals_note(summary.messages, summary.goals),
+    ]
     long = [
         "## Kernels",
         _kernels_table(summary.shelves),
