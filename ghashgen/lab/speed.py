@@ -22,6 +22,8 @@ from ghashgen.records.goals import Book
 from ghashgen.records.records import Record
 from ghashgen.support.wording import counted
 
+LACKS = "the CPU lacks features that they need"
+
 NAMED = 2
 """Subjects named of those that one reason kept from being measured."""
 
@@ -149,8 +151,10 @@ def _missing(record: Record) -> str:
         return ""
     absent = dict[str, list[str]]()
     for name, why in sorted(record.results.missing.items()):
-        absent.setdefault(why, []).append(name)
-    return f" Not measured: {'; '.join(f'{_some(n)}: {why}' for why, n in absent.items())}."
+        reason = LACKS if why.startswith("this CPU lacks") else why
+        absent.setdefault(reason, []).append(name)
+    said = (f"{_some(names)}: {why}" for why, names in absent.items())
+    return f" Not measured: {'; '.join(said)}."
 
 
 def _some(names: Sequence[str]) -> str:
