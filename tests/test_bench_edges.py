@@ -18,7 +18,7 @@ from ghashgen.cli.verbs import bench as command
 from ghashgen.lab.bench import Results, bench
 from ghashgen.lab.bench.contest import AES_GCM, HASH, Contest
 from ghashgen.lab.edges import edge, edge_table
-from ghashgen.lab.speed import gcm_parts, speed_parts
+from ghashgen.lab.speed import edge_parts
 from ghashgen.records.core import (
     EDGE_LARGEST,
     EDGES,
@@ -34,7 +34,6 @@ from ghashgen.records.core import (
     beside,
     sizes_of,
 )
-from ghashgen.records.goals import Book
 from ghashgen.records.records import Record, load_record, write_record
 from ghashgen.run.table import HarnessKernel
 from ghashgen.support.errors import GhashgenError
@@ -253,20 +252,19 @@ def by_hand(key: int, modes: dict[str, tuple[tuple[str, int], ...]]) -> Record:
 
 def test_a_page_shows_what_the_edge_costs() -> None:
     modes = {"mapped": (("seal-edge-mapped", 16), ("seal", 16)), "edge": (("seal-edge", 16),)}
-    text = "\n".join(gcm_parts(by_hand(128, modes), Book(), ()))
-    assert "| 128 | kernels, AVX |  |  |  | 30.0 (1.00) |  |  |  |  |  |" in text
-    assert "| 128 | kernels, AVX-512 |  |  |  | 100.0 (10.00) |  |  |  |  |  |" in text
-    assert "| 128 | fastest peer |  |  |  | 30.0 (2.00) |  |  |  |  |  |" in text
+    text = "\n".join(edge_parts((), (by_hand(128, modes),)))
+    assert "| AES-GCM | kernels |  |  |  | 1.00–10.00 |  |" in text
+    assert "| AES-GCM | fastest peer |  |  |  | 2.00 |  |" in text
     modes = {"mapped": (("empty", 0), ("throughput", 16)), "edge": (("null", 0),)}
-    text = "\n".join(speed_parts(by_hand(0, modes), ()))
-    assert "| kernels, AVX-512 |  |  |  | 100.0 (10.00) |" in text
+    text = "\n".join(edge_parts((by_hand(0, modes),), ()))
+    assert "| GHASH | kernels |  | 1.00–10.00 |  |  |  |" in text
     (row,) = edge_table(by_hand(0, modes).results).rows
     assert row == ("null", "0 B", "fast", "100.0", "10.00", "p", "30.0", "2.00")
 
 
 def test_a_record_from_before_is_shown_without() -> None:
     record = by_hand(128, {"mapped": (("seal", 16),), "edge": ()})
-    assert "Inputs at the edge" not in "\n".join(gcm_parts(record, Book(), ()))
+    assert tuple(edge_parts((), (record,))) == ()
     assert edge(record.results, "kernel", "seal-edge", 16, 128) is None
     assert edge_table(record.results, 128).rows == ()
 

@@ -29,6 +29,7 @@ def test_rows_of_several_threads_stand_beside_the_papers() -> None:
         row("spawn 2", {1024: 0.1, 8192: 0.2}),
         row("missing 2", {}),
         row("sleeping 2", {1024: None, 8192: 1.5}),
+        row("lone 2", {1024: 1.5, 8192: None}),
     )
     record = Record("kryptus", "a core", 2.0, "abc", "threads", 2, 51, (1024, 8192), rows)
     paper = PaperRow("4 threads", "Table 1", {1024: 0.1, 8192: 1.1})
@@ -36,5 +37,6 @@ def test_rows_of_several_threads_stand_beside_the_papers() -> None:
         ("code", "a pool, pool 2", "8 KiB", "×1.50"),
         ("code", "a pool, spawn 2", "none", "×0.20"),
         ("code", "a pool, sleeping 2", "≤ 8 KiB", "×1.50"),
+        ("code", "a pool, lone 2", "not measured", "–"),
         ("the paper's", "4 threads", "8 KiB", "×1.10"),
     )

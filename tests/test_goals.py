@@ -104,8 +104,8 @@ def test_of_a_lesser_machine_only_ratios_count() -> None:
     for features, reached in ((WHOLE, "missed by 0.5%"), (("aesni", "vaes"), REACHED)):
         one = record(ZEN4, features, figures)
         assert said(book, one) == [(16384, reached), (65536, REACHED)]
-    text = " ".join("\n".join(goal_parts(one, book)).split())
-    assert "### Goals of AES-GCM on Zen 4 without AVX-512" in text
+    text = " ".join("\n".join(goal_parts((one,), book)).split())
+    assert "Goals reached: 2 of 2 on Zen 4 without AVX-512." in text
     assert "The goals in cycles are meant for Zen 4 with all its features." in text
 
 
@@ -130,15 +130,33 @@ def test_goals_in_cycles_alone_ask_nothing_of_another_core() -> None:
 
 def test_the_page_counts_goals_and_remarks_on_those_missed() -> None:
     book = parse(TEXT, "toy.toml")
-    text = "\n".join(goal_parts(record(ZEN4, WHOLE, long(4000, 16807)), book))
-    assert "### Goals of AES-GCM on Zen 4" in text
-    assert "1 of 2 goals are reached here" in text
-    assert "At 64 KiB: two lines" in text
-    assert "meant for Zen 4" not in text.partition("| key")[0]
-    text = "\n".join(goal_parts(record(ZEN4, WHOLE, long(4000, 16000)), book))
-    assert "2 of 2 goals" in text
+    missing = record(ZEN4, WHOLE, long(4000, 16807))
+    other = record("CPU (cpu family 26, model 2, stepping 1)", ("vaes",), long(4160, 99999))
+    text = "\n".join(goal_parts((missing, other), book))
+    assert "### CPUs with VAES" in text
+    assert "1 of 2 on Zen 4, 1 of 2 on Zen 5" in " ".join(text.split())
+    assert "Zen 4 at 64 KiB: two lines" in text
+    row = "| 128 | 64 KiB | 1.20 | 0.250/B + 2% | 0.256/B | 1.19, missed by 0.8% |"
+    assert f"{row} 1.526/B | 0.20, missed by 83.3% |" in text
+    text = "\n".join(goal_parts((record(ZEN4, WHOLE, long(4000, 16000)),), book))
+    assert "2 of 2 on Zen 4" in text
+    assert "meant for Zen 4" not in text
     assert "two lines" not in text
-    assert tuple(goal_parts(record(ZEN4, WHOLE, {}), book)) == ()
+    assert tuple(goal_parts((record(ZEN4, WHOLE, {}),), book)) == ()
+
+
+def test_a_chained_goal_has_a_column_of_its_own() -> None:
+    figures = {
+        ("own", 16, "seal"): 40.0,
+        ("peer", 16, "seal"): 80.0,
+        ("own", 16, "seal-latency"): 100.0,
+    }
+    one = record("CPU (cpu family 6, model 85, stepping 7)", (), figures)
+    text = "\n".join(goal_parts((one,), parse(TEXT, "toy.toml")))
+    assert "### CPUs without VAES" in text
+    assert "cycles on Cascade Lake | chained on Cascade Lake |" in text
+    row = "| 128 | 16 B | 1.50 | 50 | 75 | 40.0, chained 100.0 | 2.00, missed by 25.0% |"
+    assert row in text
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ghashgen.lab.bench.table import figure as plain
-from ghashgen.lab.standing import figure
+from ghashgen.lab.standing import span
 from ghashgen.records.core import EDGES, Cell, Results, sizes_of
 from ghashgen.records.levels import LEVELS
 from ghashgen.support.tables import Table
 
 SHOWN = (16, 48, 1500)
-"""Sizes in the page's table, in bytes: one block, less than a wide register, a packet."""
+"""Sizes behind the page's table, in bytes: one block, less than a wide register, a packet."""
 
 TITLES: Mapping[str, str] = {
     "edge": "message at the end",
@@ -49,31 +49,22 @@ def edge(
     return None
 
 
-def edge_columns(modes: Mapping[str, str], keyed: bool) -> tuple[str, ...]:
-    """Return the heads of `edge_rows`."""
-    places = [(mode, size) for mode in modes for size in sizes_of(mode, SHOWN)]
-    heads = (f">{TITLES[mode]}{f', {size} B' if size else ''}" for mode, size in places)
-    return (*((">key",) if keyed else ()), "code", *heads)
+def edge_cells(results: Results, kind: str) -> Iterator[str]:
+    """Yield for each of `TITLES` the least and the greatest cost at the edge; "" if unmeasured.
 
-
-def edge_rows(results: Results, modes: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """Yield the fastest kernel of each level and the fastest peer at each size; none if unmeasured.
-
-    Peers are not separated by level, because some choose their code at run time.
+    Kernels are the fastest of each level and key size; peers have no level, because some choose
+    their code at run time.
     """
-    places = [(mode, size) for mode in modes for size in sizes_of(mode, SHOWN)]
-    for key in results.keys:
-        for title, kind, level in (
-            *((f"kernels, {name}", "kernel", at) for at, name in enumerate(LEVELS)),
-            ("fastest peer", "peer", None),
-        ):
-            found = [edge(results, kind, mode, size, key, level) for mode, size in places]
-            if any(found):
-                yield (*((str(key),) if key else ()), title, *map(_text, found))
-
-
-def _text(found: Edge | None) -> str:
-    return f"{figure(found.cell)} ({found.times:.2f})" if found else ""
+    levels = range(len(LEVELS)) if kind == "kernel" else (None,)
+    for mode in TITLES:
+        found = [
+            edge(results, kind, mode, size, key, level)
+            for size in sizes_of(mode, SHOWN)
+            for key in results.keys
+            for level in levels
+        ]
+        times = sorted(one.times for one in found if one)
+        yield span(f"{times[0]:.2f}", f"{times[-1]:.2f}") if times else ""
 
 
 def edge_table(results: Results, key: int = 0) -> Table:

@@ -1,7 +1,7 @@
 """Goals beside a record's measurements: reached, or by how much they are missed."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghashgen.lab.standing import Pair, figure, markdown_table, pair, wrapped
@@ -58,26 +58,45 @@ def verdicts(record: Record, goals: Goals) -> Iterator[Verdict]:
             yield Verdict(goal, found, chained, same)
 
 
-def columns(goals: Goals) -> tuple[str, ...]:
-    """Return the columns of `cells`."""
+Asked = tuple[Record, tuple[Verdict, ...]]
+"""A record and its verdicts."""
+
+
+def columns(goals: Goals, asked: Sequence[Asked]) -> tuple[str, ...]:
+    """Return the columns of `rows`."""
+    chained = any(goal.chained is not None for goal in goals.each)
     return (
-        *(">key", ">bytes", "kernel", ">cycles", ">chained", "best peer"),
-        *(">peer's time by the kernel's", ">goal", "which is"),
-        *(f">cycles meant for {goals.core}", ">chained there"),
+        *(">key", ">bytes", ">goal", f">cycles on {goals.core}"),
+        *((f">chained on {goals.core}",) if chained else ()),
+        *(head for record, _ in asked for head in (f">{record.title}", "ratio")),
     )
 
 
-def cells(verdict: Verdict) -> tuple[str, ...]:
-    """Return one row."""
-    goal, found = verdict.goal, verdict.found
-    meant = "" if goal.per_byte is None or goal.cycles is None else _meant(goal, found.kernel)
-    return (
-        *(str(goal.key), size_name(goal.size), f"`{found.kernel.name}`", figure(found.kernel)),
-        "" if verdict.chained is None else figure(verdict.chained),
-        *(found.peer.name, f"{found.ratio:.2f}"),
-        "" if goal.ratio is None else f"{goal.ratio:.2f}",
-        *(verdict.said, meant, "" if goal.chained is None else f"{goal.chained:.0f}"),
-    )
+def rows(goals: Goals, asked: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each goal, with the figures of each record."""
+    chained = any(goal.chained is not None for goal in goals.each)
+    found = [{verdict.goal: verdict for verdict in verdicts} for _, verdicts in asked]
+    for goal in goals.each:
+        there = [of[goal] for of in found if goal in of]
+        if there:
+            meant = "" if goal.cycles is None else _meant(goal, there[0].found.kernel)
+            waits = "" if goal.chained is None else f"{goal.chained:.0f}"
+            yield (
+                *(str(goal.key), size_name(goal.size)),
+                *("" if goal.ratio is None else f"{goal.ratio:.2f}", meant),
+                *((waits,) if chained else ()),
+                *(cell for of in found for cell in _cells(of.get(goal))),
+            )
+
+
+def _cells(verdict: Verdict | None) -> tuple[str, str]:
+    """Return one record's cycles, and its ratio with what is said of it."""
+    if verdict is None:
+        return "", ""
+    cycles, ratio = figure(verdict.found.kernel), f"{verdict.found.ratio:.2f}"
+    if verdict.goal.chained is not None and verdict.chained is not None:
+        cycles += f", chained {figure(verdict.chained)}"
+    return cycles, f"{ratio}, {verdict.said}" if verdict.said else ratio
 
 
 def _meant(goal: Goal, measured: Cell) -> str:
@@ -87,29 +106,33 @@ def _meant(goal: Goal, measured: Cell) -> str:
     return (f"{goal.cycles:.0f}" if per_call else f"{goal.per_byte:.3f}/B") + within
 
 
-def goal_parts(record: Record, book: Book) -> Iterator[str]:
-    """Yield the results page's text about a record's goals; nothing if it has none."""
-    goals = book.of(record.results.machine.features)
-    found = tuple(verdicts(record, goals)) if goals is not None else ()
-    if goals is None or not found:
-        return
-    asked = [verdict for verdict in found if verdict.shares]
-    reached = sum(verdict.said == REACHED for verdict in asked)
+def goal_parts(records: Iterable[Record], book: Book) -> Iterator[str]:
+    """Yield the results page's text about goals, a table for each kind of CPU that has records."""
+    of = [(book.of(record.results.machine.features), record) for record in records]
+    for goals in book.kinds:
+        measured = [(one, tuple(verdicts(one, goals))) for kind, one in of if kind == goals]
+        asked = [(record, found) for record, found in measured if found]
+        if asked:
+            yield from _kind_parts(goals, asked, book)
+
+
+def _kind_parts(goals: Goals, asked: Sequence[Asked], book: Book) -> Iterator[str]:
     names = ", ".join(goals.features).upper()
-    kind = f"with {names}" if names else "without VAES"
-    text = (
-        f"Goals for CPUs {kind}, set before the measurement: messages sealed back to back, 12 "
-        f"bytes of AAD each, keys of 128 and 256 bits. {reached} of {len(asked)} goals are reached "
-        "here."
-    )
-    if not found[0].same_core:
+    yield f"### CPUs {f'with {names}' if names else 'without VAES'}"
+    counts = []
+    for record, found in asked:
+        wanted = [verdict for verdict in found if verdict.shares]
+        reached = sum(verdict.said == REACHED for verdict in wanted)
+        counts.append(f"{reached} of {len(wanted)} on {record.title}")
+    text = f"Goals reached: {', '.join(counts)}."
+    if not all(found[0].same_core for _, found in asked):
         text += f" The goals in cycles are meant for {goals.core} with all its features."
-    yield f"### Goals of AES-GCM on {record.title}"
-    yield wrapped(f"{text} What ports allow is in [model.md](model.md).")
-    yield markdown_table(columns(goals), map(cells, found))
-    missed = [verdict.goal for verdict in asked if verdict.said != REACHED]
-    for remark in book.remarks:
-        about = [goal for goal in missed if remark.about(record.title, goal)]
-        if about:
-            sizes = ", ".join(map(size_name, sorted({goal.size for goal in about})))
-            yield wrapped(f"At {sizes}: {remark.said}")
+    yield wrapped(text)
+    yield markdown_table(columns(goals, asked), rows(goals, asked))
+    for record, found in asked:
+        missed = [v.goal for v in found if v.shares and v.said != REACHED]
+        for remark in book.remarks:
+            about = [goal for goal in missed if remark.about(record.title, goal)]
+            if about:
+                sizes = ", ".join(map(size_name, sorted({goal.size for goal in about})))
+                yield wrapped(f"{record.title} at {sizes}: {remark.said}")

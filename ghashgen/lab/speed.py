@@ -1,131 +1,187 @@
 """The text and tables about speed in docs/results.md, from each CPU's records."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ghashgen.lab.changed import MARK, marked
-from ghashgen.lab.edges import edge_columns, edge_rows
+from ghashgen.lab.edges import SHOWN, TITLES, edge_cells
 from ghashgen.lab.figures.speed import file_of
 from ghashgen.lab.reached import goal_parts
 from ghashgen.lab.standing import (
     GCM_COLUMNS,
     LONG_COLUMNS,
     PIECES_COLUMNS,
-    SETUP_COLUMNS,
     gcm_rows,
     long_rows,
     markdown_table,
     pieces_rows,
-    setup_rows,
+    shown,
     wrapped,
 )
-from ghashgen.records.core import HASH_EDGES, SEAL_EDGES
 from ghashgen.records.cpus import lacking
 from ghashgen.records.goals import Book
-from ghashgen.records.records import METHOD, Record
+from ghashgen.records.records import Record
 from ghashgen.support.wording import counted
 
-NAMED = 6
+LACKS = "the CPU lacks features that they need"
+
+NAMED = 2
 """Subjects named of those that one reason kept from being measured."""
 
 
 def measured_parts(
-    hashes: Iterable[Record],
-    messages: Iterable[Record],
+    hashes: Sequence[Record],
+    messages: Sequence[Record],
     goals: Book,
     changed: Mapping[str, Collection[str]],
 ) -> Iterable[str]:
     """Yield the results page's parts about speed; `changed` names kernels by a record's slug."""
+    if hashes or messages:
+        yield "## How the speeds are given"
+        yield _legend()
     for record in hashes:
         yield from speed_parts(record, changed[record.slug])
     for record in messages:
-        yield from gcm_parts(record, goals, changed[record.slug])
+        yield from gcm_parts(record, changed[record.slug])
+    if found := tuple(goal_parts(messages, goals)):
+        yield "## Goals of AES-GCM"
+        yield wrapped(
+            "The goals were set before the measurement, for messages sealed back to back with 12 "
+            "bytes of AAD. A goal is a ratio, and on one core also a number of cycles; the table "
+            "says by how much the worse of the two is missed. Below each CPU's name are the cycles "
+            "of its fastest kernel. What ports allow is in [model.md](model.md)."
+        )
+        yield from found
+    yield from edge_parts(hashes, messages)
+    setups = [part for records in (hashes, messages) for part in _setup(records, changed)]
+    if setups:
+        yield "## Key set-up"
+        yield wrapped(
+            "Core cycles from call to result, for the kernels and peers that the tables above name:"
+        )
+        yield from setups
+
+
+def _legend() -> str:
+    items = (
+        "**cycles**: core cycles per call up to 256 bytes, per byte (/B) above: the median of the "
+        "runs' medians. Kernels and peers run in turns, in one process on one core.",
+        "**spread**: from the lowest first to the highest third quartile of the runs, in percent "
+        "of the cycles.",
+        "**ratio**: the time of the best peer divided by that of the fastest kernel. Above 1 the "
+        "kernel is faster.",
+        "**chained**: the ratio where each call waits for the result of the one before.",
+        "**GCM message**: the ratio for three calls of GHASH: AAD of 12 bytes, the message, the "
+        "lengths.",
+        "**open**, **text alone**: the ratio for opening messages, and for encrypting and hashing "
+        "without AAD, lengths and tag.",
+        f"{MARK}: the kernel had other code when it was measured than is checked in now.",
+        "**AES-GCM**: messages sealed back to back, 12 bytes of AAD each. A row covers the lengths "
+        "at which one kernel is the fastest. Its cycles are those of the first and the last "
+        "length, its ratios the lowest and the highest, its spread the largest. IMIX is 64, 594 "
+        "and 1518 bytes at 7 : 4 : 1.",
+        "**pieces**: one message of 64 KiB with 12 bytes of AAD, sealed or opened in pieces of 16 "
+        "bytes, 1 KiB or 16 KiB, begin and end included.",
+    )
+    return "\n".join(wrapped(f"- {item}").replace("\n", "\n  ") for item in items)
 
 
 def speed_parts(record: Record, changed: Collection[str]) -> Iterable[str]:
     """Yield the results page's parts about GHASH on one CPU; `changed` kernels are marked."""
     yield f"## Speed on {record.title}"
     yield _measured_on(record, changed)
-    yield from (marked(part, changed) for part in _hash_tables(record))
-
-
-def _hash_tables(record: Record) -> Iterable[str]:
     yield f"![GHASH on {record.title}, by message size](figures/{file_of(record, 0)})"
-    yield markdown_table(LONG_COLUMNS, long_rows(record))
-    yield from _edges(record, HASH_EDGES)
-    yield from _rest(record)
+    yield marked(markdown_table(LONG_COLUMNS, long_rows(record)), changed)
 
 
-def gcm_parts(record: Record, goals: Book, changed: Collection[str]) -> Iterable[str]:
-    """Yield the parts about AES-GCM, including which goals are reached; likewise."""
+def gcm_parts(record: Record, changed: Collection[str]) -> Iterable[str]:
+    """Yield the parts about AES-GCM on one CPU; likewise."""
     yield f"## Speed of AES-GCM on {record.title}"
     yield _measured_on(record, changed)
-    yield from (marked(part, changed) for part in _gcm_tables(record, goals))
-
-
-def _gcm_tables(record: Record, goals: Book) -> Iterable[str]:
-    yield wrapped(
-        "Whole messages, sealed back to back, 12 bytes of AAD each. The last four columns are the "
-        "same ratio for other calls: messages opened; each waiting for the tag or the verdict of "
-        "the one before; and the text alone. IMIX: 64, 594 and 1518 bytes at 7 : 4 : 1."
-    )
     yield f"![AES-256-GCM on {record.title}, by message size](figures/{file_of(record, 256)})"
-    yield markdown_table(GCM_COLUMNS, gcm_rows(record))
+    yield marked(markdown_table(GCM_COLUMNS, gcm_rows(record)), changed)
     if pieces := tuple(pieces_rows(record)):
-        yield wrapped(
-            "One message of 64 KiB with 12 bytes of AAD, sealed or opened in pieces of 16 bytes, "
-            "1 KiB and 16 KiB, begin and end included, in cycles per byte of text:"
-        )
-        yield markdown_table(PIECES_COLUMNS, pieces)
-    yield from _edges(record, SEAL_EDGES)
-    yield from _rest(record)
-    yield from goal_parts(record, goals)
+        yield marked(markdown_table(PIECES_COLUMNS, pieces), changed)
 
 
-def _edges(record: Record, modes: Mapping[str, str]) -> Iterable[str]:
+def edge_parts(hashes: Iterable[Record], messages: Iterable[Record]) -> Iterator[str]:
     """Yield the cost of callers' memory placement; nothing if it was not measured."""
-    results = record.results
-    if rows := tuple(edge_rows(results, modes)):
+    rows = [
+        (record.title, what, who, *cells)
+        for what, records in (("GHASH", hashes), ("AES-GCM", messages))
+        for record in records
+        for who, kind in (("kernels", "kernel"), ("fastest peer", "peer"))
+        if any(cells := tuple(edge_cells(record.results, kind)))
+    ]
+    if rows:
+        yield "## Inputs at the edge"
+        sizes = ", ".join(map(str, SHOWN))
         yield wrapped(
-            "Inputs at the edge: buffers end where mapped memory ends, or have no bytes and a null "
-            "pointer. In brackets, the time divided by that of the same call with mapped memory "
-            "behind the buffers, or with a pointer to mapped memory. Each row is the fastest of "
-            "its generation of kernels, or of all peers:"
+            "Buffers end where mapped memory ends, or have no bytes and a null pointer. A figure "
+            "is the time divided by that of the same call with mapped memory behind the buffers, "
+            "or with a pointer to mapped memory: 1.00 means that the edge costs nothing. The two "
+            f"figures are the lowest and the highest at {sizes} bytes, over the fastest kernel of "
+            "each instruction set, or over the fastest peer. Only these records have such figures."
         )
-        yield markdown_table(edge_columns(modes, keyed=any(results.keys)), rows)
+        yield markdown_table(
+            ("CPU", "function", "code", *(f">{head}" for head in TITLES.values())), rows
+        )
 
 
 def _measured_on(record: Record, changed: Collection[str]) -> str:
     machine = record.results.machine
     clock = f", {machine.clock_ghz:.2f} GHz" if machine.clock_ghz else ""
     sources = f", sources {machine.git}" if machine.git else ""
-    runs = f"{record.runs} run{'s' * (record.runs != 1)}"
+    runs = counted(record.runs, "run")
     note = f" Note: {record.note}." if record.note else ""
     lacks = lacking(machine.cpu, machine.features)
     less = f" The machine lacked {' '.join(lacks)}, which {record.core} has." if lacks else ""
     own = len(record.results.subjects.keys() & set(changed))
     old = (
-        f" {counted(own, 'kernel')} had other code when measured than is checked in now. "
-        f"The tables mark them {MARK}; charts, and rows without a name, may show them too."
+        f" {counted(own, 'kernel')} had other code when measured than is checked in now. The "
+        "chart may show them too."
         if own
         else ""
     )
-    return wrapped(f"{machine.cpu}{clock}{sources}; {runs}; {METHOD}.{note}{less}{old}")
+    return wrapped(f"{machine.cpu}{clock}{sources}; {runs}.{note}{less}{old}{_missing(record)}")
 
 
-def _rest(record: Record) -> Iterable[str]:
-    """Yield the key set-ups of a record, and what it lacks."""
-    machine = record.results.machine
-    yield wrapped("Key set-up, from call to result, for the kernels in the table and every peer:")
-    yield markdown_table(SETUP_COLUMNS, setup_rows(record))
-    if machine.features and record.results.missing:
-        absent = dict[str, list[str]]()
-        for name, why in sorted(record.results.missing.items()):
-            absent.setdefault(why, []).append(name)
-        said = (f"{_some(names)}: {why}" for why, names in absent.items())
-        yield wrapped(f"Not measured: {'; '.join(said)}.")
+def _missing(record: Record) -> str:
+    """Return what a record lacks, by reason; nothing for a record that does not say."""
+    if not (record.results.machine.features and record.results.missing):
+        return ""
+    absent = dict[str, list[str]]()
+    for name, why in sorted(record.results.missing.items()):
+        reason = LACKS if why.startswith("this CPU lacks") else why
+        absent.setdefault(reason, []).append(name)
+    said = (f"{_some(names)}: {why}" for why, names in absent.items())
+    return f" Not measured: {'; '.join(said)}."
 
 
 def _some(names: Sequence[str]) -> str:
     """Return some of these names, and how many more there are."""
     more = len(names) - NAMED
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
+
+
+def _setup(records: Sequence[Record], changed: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """Yield the table of a family's key set-ups, a column for each CPU; none if unmeasured."""
+    subjects = {name: one for r in records for name, one in r.results.subjects.items()}
+    named = frozenset[str]().union(*map(shown, records))
+    rows = []
+    for name in sorted(named, key=lambda name: (subjects[name].kind, name)):
+        found = [(record, record.results.cell(name, 0, "init")) for record in records]
+        if any(cell for _, cell in found):
+            rows.append(
+                (
+                    *(f"`{name}`", str(subjects[name].table_bytes)),
+                    *(
+                        f"{cell.cycles:.0f}{MARK if name in changed[record.slug] else ''}"
+                        if cell
+                        else ""
+                        for record, cell in found
+                    ),
+                )
+            )
+    if rows:
+        heads = (f">{record.title}" for record in records)
+        yield markdown_table(("subject", ">table bytes", *heads), rows)

@@ -7,10 +7,10 @@ import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ghashgen.lab.bench.table import CYCLES_UP_TO
 from ghashgen.records.core import (
-    EDGES,
     GCM,
     IMIX,
     IMIX_BYTES,
@@ -20,7 +20,6 @@ from ghashgen.records.core import (
     TEXT,
     Cell,
     Results,
-    beside,
 )
 from ghashgen.records.records import Record
 
@@ -28,25 +27,17 @@ WIDTH = 100
 """Columns of prose."""
 
 LONG_COLUMNS = (
-    *(
-        ">bytes",
-        "kernel",
-        ">cycles",
-        ">quartiles apart",
-        "best peer",
-        ">peer's time by the kernel's",
-    ),
-    *(">calls chained", ">whole GCM messages"),
+    *(">bytes", "kernel", ">cycles", ">spread", "best peer", ">ratio"),
+    *(">chained", ">GCM message"),
 )
 GCM_COLUMNS = (
-    *(">key", ">bytes", "kernel", ">cycles", ">quartiles apart", "best peer"),
-    *(">peer's time by the kernel's", ">open", ">seal chained", ">open chained", ">text alone"),
+    *(">key", ">bytes", "kernel", ">cycles", ">spread", "best peers", ">ratio"),
+    *(">open", ">seal chained", ">open chained", ">text alone"),
 )
 PIECES_COLUMNS = (
-    *(">key", "mode", "kernel", ">cycles", ">its twin that wipes", ">quartiles apart"),
-    *("best peer", ">peer's time by the kernel's"),
+    *(">key", "mode", "kernel", ">cycles", ">its twin that wipes", ">spread", "best peer"),
+    ">ratio",
 )
-SETUP_COLUMNS = ("subject", ">table bytes", ">cycles")
 
 
 @dataclass(frozen=True)
@@ -98,20 +89,60 @@ def long_rows(record: Record) -> Iterator[tuple[str, ...]]:
 
 
 def gcm_rows(record: Record) -> Iterator[tuple[str, ...]]:
-    """Yield one CPU's rows of AES-GCM: each key size with each size of a sealed message."""
+    """Yield one CPU's rows of AES-GCM, by key size: lengths in turn with one fastest kernel.
+
+    A row's figures are those of its first and last length, or the lowest and the highest.
+    """
     results = record.results
     sizes = [size for mode, size in results.rows() if mode == "seal"]
     for key in results.keys:
-        for mode, size in (*(("seal", size) for size in sizes), (IMIX, IMIX_BYTES)):
-            if (found := pair(results, size, mode, key)) is None:
-                continue
-            others = [pair(results, size, other, key) for other in (*SEAL_MODES[1:], TEXT)]
-            yield (
-                *(str(key), "IMIX" if mode == IMIX else str(size), f"`{found.kernel.name}`"),
-                *(figure(found.kernel), _apart(found.kernel), found.peer.name),
-                f"{found.ratio:.2f}",
-                *("" if other is None else f"{other.ratio:.2f}" for other in others),
-            )
+        found = [(size, pair(results, size, "seal", key)) for size in sizes]
+        sealed = [(size, both) for size, both in found if both is not None]
+        for (name, _), run in groupby(sealed, _kernel_and_unit):
+            pairs = dict(run)
+            modes = (*SEAL_MODES[1:], TEXT)
+            others = [[pair(results, size, mode, key) for size in pairs] for mode in modes]
+            yield _row(key, name, _ends([*map(str, pairs)]), [*pairs.values()], others)
+        if imix := pair(results, IMIX_BYTES, IMIX, key):
+            yield _row(key, imix.kernel.name, "IMIX", [imix], [[]] * len(SEAL_MODES))
+
+
+def _kernel_and_unit(sealed: tuple[int, Pair]) -> tuple[str, bool]:
+    size, both = sealed
+    return both.kernel.name, size <= CYCLES_UP_TO
+
+
+def _row(
+    key: int,
+    name: str,
+    lengths: str,
+    pairs: Sequence[Pair],
+    others: Iterable[Sequence[Pair | None]],
+) -> tuple[str, ...]:
+    spreads = [both.kernel for both in pairs if not math.isnan(both.kernel.spread[0])]
+    worst = max(spreads, key=_width, default=pairs[0].kernel)
+    return (
+        *(str(key), lengths, f"`{name}`", _ends([figure(both.kernel) for both in pairs])),
+        *(_apart(worst), ", ".join(dict.fromkeys(both.peer.name for both in pairs))),
+        *(ratios(each) for each in (pairs, *others)),
+    )
+
+
+def ratios(pairs: Iterable[Pair | None]) -> str:
+    """Return the lowest and the highest ratio; one if they read alike, "" without any."""
+    found = sorted(both.ratio for both in pairs if both is not None)
+    return span(f"{found[0]:.2f}", f"{found[-1]:.2f}") if found else ""
+
+
+def span(first: str, last: str) -> str:
+    """Return "first–last", or one of them if they are alike."""
+    return first if first == last else f"{first}–{last}"
+
+
+def _ends(texts: Sequence[str]) -> str:
+    """Return the first and the last text, with the unit once."""
+    first, last = texts[0], texts[-1]
+    return first if first == last else span(first.removesuffix("/B"), last)
 
 
 def pieces_rows(record: Record) -> Iterator[tuple[str, ...]]:
@@ -134,24 +165,28 @@ def _wiping(name: str) -> str:
     return name.replace("_streams", "_wipe_streams")
 
 
-def _apart(cell: Cell) -> str:
+def _width(cell: Cell) -> float:
     low, high = cell.spread
-    return "" if math.isnan(high - low) else f"{100 * (high - low) / cell.cycles:.1f}%"
+    return (high - low) / cell.cycles
 
 
-def setup_rows(record: Record) -> Iterator[tuple[str, ...]]:
-    """Yield the key set-up of the kernels in `long_rows`, and of every peer."""
+def _apart(cell: Cell) -> str:
+    return "" if math.isnan(_width(cell)) else f"{100 * _width(cell):.1f}%"
+
+
+def shown(record: Record) -> frozenset[str]:
+    """Return the kernels and peers that the page's tables of a record name."""
     results = record.results
-    named = {
-        found.kernel.name
+    modes = ("throughput", "seal", IMIX, *PIECES)
+    pairs = [
+        pair(results, size, mode, key)
         for mode, size in results.rows()
         for key in results.keys
-        if mode not in beside(EDGES) and (found := pair(results, size, mode, key)) is not None
-    }
-    for name, subject in sorted(results.subjects.items(), key=lambda s: (s[1].kind, s[0])):
-        cell = results.cell(name, 0, "init")
-        if cell is not None and (name in named or subject.kind == "peer"):
-            yield f"`{name}`", str(subject.table_bytes), f"{cell.cycles:.0f}"
+        if mode in modes
+    ]
+    return frozenset(
+        cell.name for both in pairs if both is not None for cell in (both.kernel, both.peer)
+    )
 
 
 def wrapped(text: str) -> str:
@@ -164,20 +199,3 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     rule = ["---:" if column.startswith(">") else "---" for column in columns]
     heads = [column.removeprefix(">") for column in columns]
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, rule, *rows))
-
-
-__all__ = [
-    "GCM_COLUMNS",
-    "LONG_COLUMNS",
-    "PIECES_COLUMNS",
-    "SETUP_COLUMNS",
-    "Pair",
-    "figure",
-    "gcm_rows",
-    "long_rows",
-    "markdown_table",
-    "pair",
-    "pieces_rows",
-    "setup_rows",
-    "wrapped",
-]

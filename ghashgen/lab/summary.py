@@ -299,10 +299,9 @@ def _theorems_text(families: tuple[Family, ...]) -> str:
 
 def _trusted_text(parts: tuple[Part, ...], second: Part) -> str:
     title = wrapped(
-        "What a proof of the bytes rests on in this package, in lines of Python: all that the "
-        "prover imports. The second line runs behind an induction and is counted apart. Code is "
-        "counted without comments, docstrings and blank lines. SOUNDNESS.md, section 5, names the "
-        "packages and tools that a proof rests on too."
+        "A proof of the bytes rests on all Python that the prover imports. The second line, which "
+        "runs behind an induction, is counted apart. Lines of code are without comments, "
+        "docstrings and blank lines. SOUNDNESS.md, section 5, names the other packages and tools."
     )
     gcm, *shared = parts
     of_hash = _sum_of("what a proof of a hash rests on", *shared)

@@ -12,16 +12,20 @@ The form of a certificate stands in `ghashgen.verify.rules.assertion`.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.machine import text_of as nasm_text
 
 SCHEMA = 1
 
@@ -87,6 +91,11 @@ def check_way(image: Image, meaning: Meaning, certificate: object) -> tuple[int,
     try:
         checker = Checker(image, meaning, read_certificate(certificate))
         checker.check()
+    except Refutation as error:
+        if error.at is not None:
+            with suppress(Refutation, GhashgenError):
+                error.instruction = nasm_text(decode(image, error.at))
+        raise
     except (RecursionError, MemoryError) as error:
         raise unsupported(f"{type(error).__name__}: its values are more than fits here") from None
     finally:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ghashgen.lab.compare.core import PaperRow
 from ghashgen.lab.compare.record import Record
+from ghashgen.lab.compare.table import NOTHING
 from ghashgen.records.core import size_name
 from ghashgen.support.tables import Table
 
@@ -36,7 +37,8 @@ def crossovers(record: Record, papers: Iterable[PaperRow]) -> Table:
     for row in record.rows:
         if row.figures and int(row.subject.split()[-1]) > 1:
             cell = _cell((f.size, f.ratio) for f in row.figures)
-            lines.append((row.group, row.label, cell, f"×{row.figures[-1].ratio or 0:.2f}"))
+            last = row.figures[-1].ratio
+            lines.append((row.group, row.label, cell, NOTHING if last is None else f"×{last:.2f}"))
     for paper in papers:
         cell = _cell(paper.ratios.items())
         lines.append(("the paper's", paper.label, cell, f"×{_last(paper):.2f}"))

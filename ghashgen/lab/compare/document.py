@@ -7,7 +7,7 @@ from pathlib import Path
 from ghashgen.lab.compare.core import Study
 from ghashgen.lab.compare.record import Record, records_of
 from ghashgen.lab.compare.registry import studies
-from ghashgen.lab.compare.table import missing, table
+from ghashgen.lab.compare.table import UNMEASURED, missing, table
 from ghashgen.lab.standing import markdown_table
 from ghashgen.records.cpus import title_of
 from ghashgen.support.errors import GhashgenError
@@ -76,8 +76,9 @@ def _item(text: str) -> str:
 
 
 def _markdown(study: Study, record: Record) -> str:
+    """Return the table of what was measured; `missing` names the rest."""
     found = table(study, record)
-    return markdown_table(found.columns, found.rows)
+    return markdown_table(found.columns, (row for row in found.rows if UNMEASURED not in row))
 
 
 def _bounds(text: str, study: Study) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from ghashgen.lab.compare.record import Figure, Record, Row
 from ghashgen.records.core import size_name
 from ghashgen.support.tables import Table
 
-NOTHING = "–"
+NOTHING, UNMEASURED = "–", "not measured"
 
 _EXACT_BELOW = 10
 """Cycles per byte below this are shown with three decimals, others with one."""
@@ -80,7 +80,7 @@ def _theirs(row: PaperRow, size: int) -> str:
 
 def _text(row: Row, record: Record, columns: int) -> tuple[str, ...]:
     if not row.figures:
-        return ("not measured", *[NOTHING] * (columns - 1))
+        return (UNMEASURED, *[NOTHING] * (columns - 1))
     cells = [_cell(row.figure(size)) for size in record.sizes]
     return (*cells, _percent(row.figures), _deviation(row.figures))
 

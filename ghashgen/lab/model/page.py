@@ -1,13 +1,14 @@
 """The comparison as Markdown for docs/model.md, and as lines for a terminal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
 from ghashgen.arch.registry import uarches
 from ghashgen.cost.count import classes, memory_operands
 from ghashgen.lab.model.peers import Peer
 from ghashgen.lab.model.rows import LABEL, Comparison, Match, Row, Wanted
 from ghashgen.lab.report.topics import TOPICS
-from ghashgen.lab.standing import markdown_table
+from ghashgen.lab.standing import markdown_table, span
 
 PAGE = "docs/model.md"
 MARKERS = ("<!-- model:begin -->", "<!-- model:end -->")
@@ -34,6 +35,9 @@ COLUMNS = (
 """Counts are per 16-byte block, `memory` counts memory operands of computing instructions; front
 end, ports and bound are in cycles per byte.
 """
+
+ON_PAGE = ("kernel", ">blocks", ">instructions", ">clmul", ">front end", ">bound", "bound by")
+"""Those of the page; the command prints all."""
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -134,25 +138,38 @@ def markdown(comparison: Comparison, peers: Iterable[Peer]) -> str:
     parts = []
     for name, rows in comparison.rows.items():
         parts.append(f"### {uarches()[name].title}: {LABEL}")
-        for about, own in by_topic(rows).items():
-            parts.append(f"{about}:")
-            parts.append(markdown_table(COLUMNS, map(cells, own)))
+        own = [row for of in by_topic(rows).values() for row in of]
+        parts.append(markdown_table(ON_PAGE, map(_on_page, own)))
         parts.append("\n".join(f"- {note}" for note in notes(rows)))
         if found := comparison.matches[name]:
             parts.append(markdown_table(MATCHED, map(matched, found)))
         if goals := comparison.wanted.get(name):
             parts.append(markdown_table(WANTED, map(wanted_cells, goals)))
-    for title, checks in comparison.checks.items():
-        parts.append(f"### Model beside measurement: {title}")
-        columns = ("kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
-        figures = (
-            (c.name, str(c.size), f"{c.model:.3f}", f"{c.measured:.3f}", f"{c.quotient:.2f}")
-            for c in checks
-        )
-        parts.append(markdown_table(columns, figures))
+    if comparison.checks:
+        parts.append("### Model beside measurement")
+        columns = ("CPU", "kernel", ">bytes", f">{LABEL}", ">measured", ">measured by model")
+        parts.append(markdown_table(columns, _checks(comparison)))
     parts.append("### Where the peers' counts come from")
     origins = ((p.name, p.project, p.version, p.file, p.loop.symbol, p.how) for p in peers)
     parts.append(
         markdown_table(("peer", "project", "version", "file", "function", "counted"), origins)
     )
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _on_page(row: Row) -> tuple[str, ...]:
+    return tuple(cells(row)[COLUMNS.index(column)] for column in ON_PAGE)
+
+
+def _checks(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each CPU and kernel: the lowest and the highest of its lengths."""
+    for title, checks in comparison.checks.items():
+        for name, run in groupby(checks, lambda check: check.name):
+            of = tuple(run)
+            measured = sorted(check.measured for check in of)
+            quotients = sorted(check.quotient for check in of)
+            yield (
+                *(title, name, span(str(of[0].size), str(of[-1].size)), f"{of[0].model:.3f}"),
+                span(f"{measured[0]:.3f}", f"{measured[-1]:.3f}"),
+                span(f"{quotients[0]:.2f}", f"{quotients[-1]:.2f}"),
+            )

@@ -12,7 +12,7 @@ from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
 from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Buffer, Function
-from ghashgen.verify.meaning.hash import cell_of, check_hashed
+from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
@@ -27,14 +27,13 @@ CIPHERTEXT, PLAINTEXT = "C", "T"
 def shared(spec: GcmSpec) -> tuple[Names, Buffer, list[Lane]]:
     """Return what all functions of a kernel share: names, the table, and its round keys."""
     names = Names(GcmAlgebra(spec.order), (boxes().kind,))
-    entry = names.terms.entry
-    cells = tuple(
-        None if c is None else entry(*c) if c[1] or c[0] == ROUND_KEY else 0 for c in spec.cells
-    )
-    table = Buffer(
-        Access.READ, spec.table_bytes, lambda memory, at: cell_of(cells, at), spec.table_align
-    )
-    return names, table, [entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
+    keys: list[Lane] = [names.terms.entry(ROUND_KEY, k) for k in range(spec.rounds + 1)]
+    return names, table_of(names, spec, making=False), keys
+
+
+def hash_of(spec: GcmSpec, function: GcmFunction) -> Function:
+    """Return what update, power or combine means: as of a hash, under the subkey E_K(0)."""
+    return of_names(spec, function, shared(spec)[0])
 
 
 def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> Function:

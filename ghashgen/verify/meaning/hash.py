@@ -1,6 +1,7 @@
 """The functions of a GHASH or POLYVAL kernel: init, mul, combine, power, update and column."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
@@ -10,18 +11,35 @@ from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Pointer
 from ghashgen.verify.hash.entries import Algebra
-from ghashgen.verify.hash.spec import FunctionSpec, KernelSpec
+from ghashgen.verify.hash.spec import ZERO, FunctionSpec, KernelSpec
 from ghashgen.verify.meaning.function import Buffer, Function, Part
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 ADDEND, FACTOR = "Y", 0
 """The variable of what combine adds; the power under which its factor goes."""
 
-Cells = tuple[tuple[str, int] | None, ...]
+Cells = Sequence[tuple[str, int] | None]
+
+
+def table_of(names: Names, spec: Any, making: bool) -> Buffer:
+    """Return the table of a kernel: what `init` made of the subkey, or nothing before it."""
+    cells = [
+        0 if c == (ZERO, 0) else None if c is None else names.terms.entry(*c) for c in spec.cells
+    ]
+
+    def cell(memory: Memory, at: Number) -> Lane | None:
+        if not isinstance(at, int):
+            raise unsupported("a cell of the table at an unknown place")
+        index = at // BLOCK_BYTES
+        return cells[index] if not making and 0 <= index < len(cells) else None
+
+    access = Access.WRITE if making else Access.READ
+    return Buffer(access, spec.table_bytes, cell, spec.table_align)
 
 
 def check_table(f: Function, state: State, cells: Cells) -> None:
@@ -79,9 +97,16 @@ def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
     Raises:
         Refutation: it has none here.
     """
-    names = Names(Algebra(spec.order, spec.op))
+    return of_names(spec, function, Names(Algebra(spec.order, spec.op)))
+
+
+def of_names(spec: Any, function: FunctionSpec, names: Names) -> Function:
+    """Return what a function means, of a kernel whose values have names.
+
+    Raises:
+        Refutation: it has no meaning here.
+    """
     terms, moves, operation = names.terms, names.algebra.memory, function.operation
-    table = tuple(None if c is None else terms.entry(*c) if c[1] else 0 for c in spec.cells)
     first = terms.moves(terms.variable(STATE), moves)
     blocks = Blocks(
         "C", "input", function.length_multiple if operation == "column" else BLOCK_BYTES
@@ -89,12 +114,7 @@ def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
     hashing = Hashing(names, (blocks,))
     making = operation == "init"
     buffers = {
-        "table": Buffer(
-            Access.WRITE if making else Access.READ,
-            spec.table_bytes,
-            lambda memory, at: None if making else cell_of(table, at),
-            spec.table_align,
-        ),
+        "table": table_of(names, spec, making),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, lambda memory, at: first),
         "subkey": Buffer(Access.READ, BLOCK_BYTES, lambda memory, at: terms.entry("subkey", 1)),
         "addend": Buffer(
@@ -143,10 +163,3 @@ def meaning_of(spec: KernelSpec, function: FunctionSpec) -> Function:
         multiple=function.length_multiple,
         unit=function.length_unit,
     )
-
-
-def cell_of(table: tuple[Lane | None, ...], at: Number) -> Lane | None:
-    """Return what 16 bytes of a table hold."""
-    if not isinstance(at, int):
-        raise unsupported("a cell of the table at an unknown place")
-    return table[at // BLOCK_BYTES] if 0 <= at // BLOCK_BYTES < len(table) else None

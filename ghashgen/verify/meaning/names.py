@@ -21,6 +21,7 @@ from ghashgen.verify.core.term import (
     Kind,
     Lane,
     Term,
+    of_table,
     parts_first,
     parts_of,
 )
@@ -153,7 +154,7 @@ class Names:
 
     def power(self, lane: Lane) -> Lane:
         """Return a power of H, as B, H or N define it, as that entry; anything else as it is."""
-        if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER | RAW):
+        if not isinstance(lane, Term) or not of_table(lane):
             return lane
         if not self.terms.kinds[lane.op].linear:
             return lane

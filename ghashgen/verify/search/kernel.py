@@ -8,7 +8,6 @@ from ghashgen.verify.checking import SCHEMA, check_way
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
-from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.search.hash import certificates
@@ -65,7 +64,7 @@ def _accepted(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> 
 
 
 def _proposed(image: Image, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
-    if isinstance(spec, KernelSpec):
-        yield from certificates(image, meaning, spec.abi)
-    else:
+    if meaning.outputs:
         yield certificate(image, meaning, spec.abi)
+    else:
+        yield from certificates(image, meaning, spec.abi)
