@@ -3,7 +3,7 @@
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.limits import GREATEST_TEXT
-from ghashgen.verify.core.numbers import Number, combined
+from ghashgen.verify.core.numbers import combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.gcm.cipher import boxes
@@ -11,13 +11,12 @@ from ghashgen.verify.gcm.counter import counter_block
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
 from ghashgen.verify.meaning.counters import Counters
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 CIPHERTEXT, PLAINTEXT = "C", "T"
@@ -56,13 +55,10 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         names.special = text.block
     hashing = Hashing(names, (hashed,))
 
-    def counter(memory: Memory, at: Number) -> Lane:
-        return counter_block(terms, 0)
-
     buffers = {
         "table": table,
-        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
-        "state": Buffer(Access.UPDATE, BLOCK_BYTES, lambda memory, at: first),
+        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, holding([counter_block(terms, 0)])),
+        "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
         "output": Buffer(Access.OUTPUT, "length", text.output),
     }
