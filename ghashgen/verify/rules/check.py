@@ -302,11 +302,12 @@ class Checker:
                 if secret(is_):
                     raise unsupported(where + f"{place.name} is a secret")
                 return
-            if isinstance(v, list) and len(v) == 2 and v[0] == "v" and v[1] not in bound:
-                if not isinstance(is_, int | Term):
-                    raise unsupported(where + f"{place.name} is an address or a length")
-                bound[v[1]] = is_
-                return
+            match v:
+                case ["v", str(name)] if name not in bound:
+                    if not isinstance(is_, int | Term):
+                        raise unsupported(where + f"{place.name} is an address or a length")
+                    bound[name] = is_
+                    return
             # First by the names that it has here: an assertion may speak of what they are names of.
             named = meaning.canonical(is_) if isinstance(is_, Term) else is_
             wanted = value_of(v, to, place.bits, unknown_value, meaning, (self.gpr, self.vec))
