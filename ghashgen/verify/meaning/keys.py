@@ -24,7 +24,7 @@ def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
 
     def named(lane: Term) -> Lane:
         """Return the subkey by its name, whose powers are then known by theirs."""
-        # Forms of products of another value than H would be large, and no product is E_K(0).
+        # A product is not E_K(0), and may have a large form.
         if names.has_product(lane):
             return lane
         if lane not in found:
@@ -42,6 +42,8 @@ def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
         check_table(f, state, spec.hash.cells)
 
     names.special = named
+    # Every value is named when it is written, and a product of any other has no name.
+    terms.factors = lambda a, b: (a, b)
     return Function(
         function.symbol,
         spec.abi,
