@@ -1,7 +1,6 @@
 """The functions of an AES-GCM kernel (SP 800-38D): encrypt and decrypt."""
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.numbers import combined
 from ghashgen.verify.core.refutation import unsupported
@@ -66,15 +65,14 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     def finish(f: Function, state: State) -> None:
         text.check_end(state)
         check_hashed(f, state, hashing)
-        blocks = combined(size_of(state.memory, "input"), 0)
-        if blocks == 0 and not state.memory.written["counter"]:
+        size, at = size_of(state.memory, "input"), text.done(state.ghosts)
+        if size == 0 and not state.memory.written["counter"]:
             return
-        at = text.done(state.ghosts)
-        left = combined(blocks, at, -1)
+        left = combined(size, at, -1)
         assert isinstance(left, int)
         last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
-        wanted: Form = terms.form(counters.block(last))
-        f.compare(f.cell(state, "counter", "the counter block"), wanted, "the counter block")
+        wanted, what = terms.form(counters.block(last)), "the counter block"
+        f.compare(f.cell(state, "counter", what), wanted, what)
 
     return Function(
         function.symbol,

@@ -1,6 +1,7 @@
 """The functions of a GHASH or POLYVAL kernel: init, mul, combine, power, update and column."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -44,15 +45,12 @@ def check_table(f: Function, state: State, cells: Cells) -> None:
             f.compare(f.cell(state, "table", what, BLOCK_BYTES * index), wanted, what)
 
 
-def _product(f: Function, state: State) -> None:
-    """mul: the state times H."""
-    wanted = f.names.algebra.state({STATE: 1})
-    f.compare(f.register(state, "state", "the state"), wanted, "the state")
+def check_state(f: Function, state: State, wanted: Form) -> None:
+    """Compare the state with polynomials.
 
-
-def _combined(f: Function, state: State) -> None:
-    """combine: the state times the factor, plus the addend."""
-    wanted = f.names.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+    Raises:
+        Refutation: they differ.
+    """
     f.compare(f.register(state, "state", "the state"), wanted, "the state")
 
 
@@ -111,18 +109,19 @@ def of_names(spec: Any, function: FunctionSpec, names: Names) -> Function:
     finish: Callable[[Function, State], None]
     match operation:
         case "init":
-            finish = lambda f, state: check_table(f, state, spec.cells)  # noqa: E731
+            finish = partial(check_table, cells=spec.cells)
         case "mul":
-            finish = _product
+            finish = partial(check_state, wanted=names.algebra.state({STATE: 1}))
         case "combine":
-            finish = _combined
+            sum_ = names.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+            finish = partial(check_state, wanted=sum_)
         case "power":
             power = Power(names)
             parts, finish, numbers = (power,), power.check_end, {EXPONENT: (0, GREATEST_EXPONENT)}
         case "update" | "column":
             parts, over = (hashing,), (blocks,)
             numbers = {"length": (0, GREATEST_LENGTH // function.length_multiple)}
-            finish = lambda f, state: check_hashed(f, state, hashing)  # noqa: E731
+            finish = partial(check_hashed, hashing=hashing)
         case _:
             raise unsupported(f"no meaning of {operation}")
     return Function(
