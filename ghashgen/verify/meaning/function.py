@@ -65,6 +65,18 @@ class Buffer:
     align: int = 1
 
 
+def holding(lanes: Sequence[Lane | None]) -> Content:
+    """Return what a buffer of these lanes holds, and None behind them."""
+
+    def content(memory: Memory, at: Number) -> Lane | None:
+        if not isinstance(at, int):
+            raise unsupported("16 bytes at an unknown place of a buffer")
+        index = at // BLOCK_BYTES
+        return lanes[index] if 0 <= index < len(lanes) else None
+
+    return content
+
+
 @dataclass
 class Function:
     """One function."""

@@ -14,7 +14,6 @@ Nothing is changed in place at a cut. What no rule covers is refused.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from iced_x86 import Instruction, InstructionInfoFactory
 
@@ -35,7 +34,7 @@ from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import Open, SecretCondition, Why, alike
 from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
-from ghashgen.verify.x86_64.machine import END, LANES, RSP, Machine, Step
+from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step
 from ghashgen.verify.x86_64.memory import STACK
 from ghashgen.verify.x86_64.rows.table import step_of
 from ghashgen.verify.x86_64.wipe import check_wiped
@@ -216,15 +215,11 @@ class Checker:
                 return terms.lost("an unknown of a cut", v == "?", bits)
             return value_of(v, numbers, bits, self._fresh, meaning, (self.gpr, self.vec))
 
-        vec: list[list[Any]] = [[0] * LANES for _ in m.vec]
         for name, place in REGISTERS.items():
             found = value(a.registers.get(name, "?"), place.bits)
-            if place.file == "vec":
-                vec[place.index][place.lane] = found
-            else:
-                getattr(m, place.file)[place.index] = found
-        for k, lanes in enumerate(vec):
-            m.vec[k] = tuple(lanes)
+            file, k, lane = getattr(m, place.file), place.index, place.lane
+            is_vector = place.file == "vec"
+            file[k] = (*file[k][:lane], found, *file[k][lane + 1 :]) if is_vector else found
         for place, v in a.memory:
             if place.region not in state.memory.written:
                 raise unsupported(f"{a.name}: no buffer {place.region}")
@@ -273,18 +268,14 @@ class Checker:
             require_known(number, named, where)
         to = {u: replaced(number, named) for u, number in numbers.items()}
         for u, (low, high) in a.unknowns.items():
-            if not facts.shows(combined(to[u], low, -1)) or not facts.shows(
-                combined(high, to[u], -1)
-            ):
+            if not all(map(facts.shows, (combined(to[u], low, -1), combined(high, to[u], -1)))):
                 raise unsupported(where + f"{u} = {to[u]} is not in its range")
         for u, values in a.among.items():
             if not facts.one_of(to[u], values):
                 raise unsupported(where + f"{u} = {to[u]} may be none of its values")
         for known in a.known:
-            if not facts.shows(replaced(known, to)):
-                raise unsupported(
-                    where + f"{known} may be negative, where it is {replaced(known, to)}"
-                )
+            if not facts.shows(found := replaced(known, to)):
+                raise unsupported(where + f"{known} may be negative, where it is {found}")
         for n in meaning.numbers:
             if to.get(n) != state.ghosts[n]:
                 raise unsupported(where + f"{n} is {state.ghosts[n]}, not {to.get(n)}")
@@ -302,11 +293,12 @@ class Checker:
                 if secret(is_):
                     raise unsupported(where + f"{place.name} is a secret")
                 return
-            if isinstance(v, list) and len(v) == 2 and v[0] == "v" and v[1] not in bound:
-                if not isinstance(is_, int | Term):
-                    raise unsupported(where + f"{place.name} is an address or a length")
-                bound[v[1]] = is_
-                return
+            match v:
+                case ["v", str(name)] if name not in bound:
+                    if not isinstance(is_, int | Term):
+                        raise unsupported(where + f"{place.name} is an address or a length")
+                    bound[name] = is_
+                    return
             # First by the names that it has here: an assertion may speak of what they are names of.
             named = meaning.canonical(is_) if isinstance(is_, Term) else is_
             wanted = value_of(v, to, place.bits, unknown_value, meaning, (self.gpr, self.vec))
@@ -340,7 +332,7 @@ class Checker:
         if len(memory.returns) != 1:
             raise unsupported(where + "inside a call")
         meaning.instance(state, a, moved, bound)
-        self._descend(state, a, source, to, where)
+        self._descend(state, a, source, to)
 
     def _equal(self, a: Value, b: Value) -> bool:
         if isinstance(a, int | Term) and isinstance(b, int | Term):
@@ -355,17 +347,12 @@ class Checker:
     # Rule 4.
 
     def _descend(
-        self,
-        state: State,
-        a: Assertion,
-        source: Assertion | None,
-        to: Mapping[str, Number],
-        where: str,
+        self, state: State, a: Assertion, source: Assertion | None, to: Mapping[str, Number]
     ) -> None:
         if source is None or a.level < source.level:
             return
         now, then = replaced(source.falls, state.origin), replaced(a.falls, to)
-        falls = combined(combined(now, then, -1), 1, -1)
+        falls, where = combined(combined(now, then, -1), 1, -1), f"{state.label} -> {a.name}: "
         if a.level > source.level or not state.facts.shows(falls):
             raise unsupported(where + f"{now} does not fall to {then}")
         if not a.facts().shows(a.falls):
