@@ -5,7 +5,7 @@ length in bits behind it. From where J_0 is known it is IV ‖ N, like every cou
 its definition is that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -20,6 +20,7 @@ from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.state import State
 
 FIRST = -BLOCK_BYTES
@@ -36,6 +37,15 @@ class Initial:
     lengths: Lengths
     number: str = "iv_length"
     name: str = "mask"
+
+    @classmethod
+    def of(cls, names: Names, keys: Sequence[Lane]) -> "Initial":
+        """Return J_0 of the buffer `iv`, with counters that go on from there."""
+        iv, counters = Blocks("V", "iv"), Counters(names, keys, start=None)
+        hashing = Hashing(names, (iv,), "iv", ())
+        out = cls(counters, iv, hashing, Lengths(names, ("", "iv_length"), "iv"))
+        counters.explicit, names.terms.name = out.explicit, out.named
+        return out
 
     def begin(self) -> dict[str, object]:
         """Return no ghost: the mask has no name at the entry."""

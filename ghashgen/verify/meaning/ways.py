@@ -11,16 +11,30 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.gcm.spec import GcmSpec
 from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.meaning import gcm, hash
+from ghashgen.verify.meaning.ending import ending_of
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.message import message_of
+from ghashgen.verify.meaning.pieces import aad_of, more_of
+from ghashgen.verify.meaning.start import start_of
 
-GCM: Mapping[str, Callable[..., Function]] = {
+TEXTS: Mapping[str, Callable[..., Function]] = {
     "encrypt": gcm.meaning_of,
     "decrypt": gcm.meaning_of,
     "seal": message_of,
     "open": message_of,
+    "encrypt_more": more_of,
+    "decrypt_more": more_of,
 }
-"""What makes the meaning of an operation of AES-GCM from statement, function and `in_place`."""
+"""The operations of AES-GCM that read and write a text: what makes their meaning from statement,
+function and `in_place`."""
+
+OTHERS: Mapping[str, Callable[..., Function]] = {
+    "start": start_of,
+    "aad": aad_of,
+    "finish": ending_of,
+    "verify": ending_of,
+}
+"""Its other operations: what makes their meaning from statement and function."""
 
 
 def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
@@ -34,11 +48,13 @@ def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
     symbol, operation = function.symbol, function.operation
     if isinstance(spec, KernelSpec):
         return {symbol: lambda: hash.meaning_of(spec, function)}
-    if not isinstance(spec, GcmSpec) or operation not in GCM:
+    if isinstance(spec, GcmSpec) and operation in OTHERS:
+        return {symbol: lambda: OTHERS[operation](spec, function)}
+    if not isinstance(spec, GcmSpec) or operation not in TEXTS:
         raise unsupported(f"no rules of the checker cover {operation}")
     if (function.length_multiple, function.length_unit) != (1, 1):
         raise unsupported(f"the checker knows {operation} of any number of bytes only")
-    make = GCM[operation]
+    make = TEXTS[operation]
     return {
         symbol: lambda: make(spec, function),
         f"{symbol} in place": lambda: make(spec, function, True),

@@ -133,7 +133,8 @@ class Sample(Values):
                     end = self._output()
                     if end is None:
                         return None
-                    known["output"] = end
+                    if self.meaning.outputs:
+                        known["output"] = end
                     base = first.ghosts.get(BASE)
                     unknown_ = base is None and not self._known(first)
                     over = end == "length" or first.ghosts.get(ANSWER) == DIFFERS
