@@ -271,7 +271,8 @@ class Facts:
         found = next(self.small(odd), None)
         if found is None:
             u = min(odd, key=lambda name: (dict(a.k)[name] & -dict(a.k)[name], name))
-            found = unknown(u), u
+            # Of a sum the residue is one number, however many those of its parts are.
+            found = (a if len(odd) > 1 and abs(dict(a.k)[u]) == 1 else unknown(u)), u
         e, u = found
         step //= gcd(dict(a.k)[u], step)  # Of 16·u modulo 64, u modulo 4 is enough.
         ((_, n),) = (part for part in e.k if part[0] == u)

@@ -10,9 +10,11 @@ from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.hashing import Hashing
 from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
+from ghashgen.verify.search.pieces import certificates as pieces
 from ghashgen.verify.x86_64.elf import Image, load_image
 
 
@@ -65,7 +67,9 @@ def _accepted(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> 
 
 
 def _proposed(image: Image, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
-    if isinstance(spec, KernelSpec):
+    if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
+        yield from pieces(image, meaning, spec.abi)
+    elif isinstance(spec, KernelSpec):
         yield from certificates(image, meaning, spec.abi)
     else:
         yield certificate(image, meaning, spec.abi)
