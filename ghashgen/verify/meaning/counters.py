@@ -69,10 +69,13 @@ class Counters:
         base = self.names.state.ghosts.get(BASE) if base is None else base
         if base is None:
             raise unsupported("a counter that nobody knows")
-        distance = combined(at, base, -1)
-        if isinstance(distance, Linear) or (distance and within(at, BLOCK_BYTES) != 0):
+        distance, facts = combined(at, base, -1), self.names.state.facts
+        blocks = facts.least(distance) // BLOCK_BYTES
+        if facts.greatest(distance) // BLOCK_BYTES != blocks:
             raise unsupported(f"the counter at {at}, of that at {base}")
-        return distance // BLOCK_BYTES & M32
+        if distance != 0 and within(at, BLOCK_BYTES) != 0:
+            raise unsupported(f"a counter within a block, at {at}")
+        return blocks & M32  # type: ignore[no-any-return]
 
     def block(self, at: Number) -> Lane:
         """Return the counter block at a place, as it stands in memory."""

@@ -129,19 +129,21 @@ class Text:
         return self.names.once(("text", lane), lambda: self._block(lane))
 
     def _block(self, lane: Term) -> Lane:
-        if lane.deps & (OPAQUE | CALLER | RAW):
+        if lane.deps & (OPAQUE | CALLER):
             return lane
-        texts = [n for n in self.variables.of(lane) if n[0] == self.read.letter]
+        # Bytes of a partial block may have been taken one by one.
+        alone = Partial(self.read.letter, 0, 0).bytes
+        texts = [n for n in self.variables.of(lane) if n.startswith((self.read.letter, alone))]
         if not texts:
             return lane
         if len(texts) == 1:
-            at = parse(texts[0][1:])
+            at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
             form = None
             with suppress(UndecidedError):
                 mask = block_at(self.read, self.names.state.memory, at).mask
                 form = self.names.terms.try_form(lane) if mask > 0 else None
             if form is not None:
-                wanted, moves = self.wanted(at, mask), self.names.algebra
+                wanted, moves = self.wanted(at, mask, texts[0]), self.names.algebra
                 name = self.names.terms.variable(self.hashed.name(at))
                 if form == wanted:
                     return self.names.terms.moves(name, moves.memory)
@@ -188,7 +190,6 @@ class Text:
         if first and isinstance(lane, int | Term):
             lane = self.names.terms.moves(lane, ((8 * first, partial.mask),))
         form = self.names.terms.try_form(lane) if isinstance(lane, int | Term) else None
-        # Bytes of a partial block may have been taken one by one.
         known = (self.wanted(at, partial.mask, read) for read in ("", partial.bytes))
         if form is None or form not in known:
             named = self.names.named(lane) if isinstance(lane, Term) else lane

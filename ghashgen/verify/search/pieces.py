@@ -122,8 +122,10 @@ class Meeting(Joint):
         ranges["b"] = [0, 1 << 62]
         left = [(s.facts, combined(piece.end(s), piece.first(s), -1)) for s in self.states]
         most = max(s.facts.greatest(piece.end(s)) for s in self.states)
+        begun = combined(FIRST, unknown(piece.done), -1)
         known = [
-            combined(FIRST, unknown(piece.done), -1),
+            begun,
+            combined(BLOCK_BYTES - 1, begun, -1),
             combined(combined(piece.total, FIRST, -1), min(f.least(n) for f, n in left), -1),
             combined(most, piece.total, -1),
         ]
@@ -134,7 +136,11 @@ class Meeting(Joint):
 
     def _ghosts(self) -> Any:
         mine = {"of": self.blocks.buffer, "hashed": str(FIRST), "ahead": 0, "sum": [["x", 0]]}
-        return self.other_ghosts({self.hashing.name: mine}) if self.known else None
+        found = self.other_ghosts({self.hashing.name: mine}) if self.known else None
+        if found and self.counters is not None:
+            # The counter block has not been read yet: it is that of where the piece began.
+            found[self.counters.name] = self.counters.begun
+        return found
 
 
 class Turns(Sample):
