@@ -83,9 +83,10 @@ class Text:
             Refutation: that is not known.
         """
         if self.out == self.read.buffer:
-            end = memory.regions[self.out].done
-            assert end is not None
-            before = memory.facts.below(combined(at, whole(end), -1), 0) is not False
+            region = memory.regions[self.out]
+            end = whole(region.done)
+            # Nothing of the block in which it begins is done yet, if it begins within one.
+            before = end != region.low and memory.facts.below(combined(at, end, -1), 0) is not False
             if before and (written := self.output(memory, at)) is not None:
                 return written
             if before or self.names.state.ghosts.get(ANSWER) == DIFFERS:
