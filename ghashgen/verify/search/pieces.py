@@ -193,11 +193,8 @@ class Search:
         ways = Counter(to for following in self.after.values() for to in following)
         for at in dominators(self.after, self.entry, found[0]):
             if ways[at] > 1 and at not in reached(self.after, at):
-                if (joint := self.joint(at)) is not None:
-                    data = {"blocks": joint}
-                    if (loop := self.loop(at, joint)) is not None:
-                        data["loop"] = loop
-                    yield {"assertions": data}
+                if (joint := self.joint(at)) is not None and (loop := self.loop(at, joint)):
+                    yield {"assertions": {"blocks": joint, "loop": loop}}
 
     def joint(self, at: int) -> Any:
         """Return the assertion where whole blocks begin, if this is there."""
