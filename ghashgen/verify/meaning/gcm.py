@@ -2,11 +2,10 @@
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.limits import GREATEST_TEXT
-from ghashgen.verify.core.numbers import combined
+from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.gcm.cipher import boxes
-from ghashgen.verify.gcm.counter import counter_block
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
 from ghashgen.verify.meaning.counters import Counters
@@ -16,6 +15,7 @@ from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 CIPHERTEXT, PLAINTEXT = "C", "T"
@@ -54,9 +54,13 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         names.special = text.block
     hashing = Hashing(names, (hashed,))
 
+    def counter(memory: Memory, at: Number) -> Lane:
+        # Behind a cut N may be another number: what memory holds is still that of the entry.
+        return counters.block(0)
+
     buffers = {
         "table": table,
-        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, holding([counter_block(terms, 0)])),
+        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
         "output": Buffer(Access.OUTPUT, "length", text.output),
