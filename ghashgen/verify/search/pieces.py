@@ -26,6 +26,7 @@ from ghashgen.verify.core.numbers import (
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
@@ -101,13 +102,6 @@ class Piece:
         for u in self.numbers:
             out[unknown(u)] = number_of(state, u)
         return out
-
-
-def number_of(state: State, name: str) -> Number:
-    """Return a ghost that is a number."""
-    number = state.ghosts[name]
-    assert isinstance(number, int | Linear)
-    return number
 
 
 class Meeting(Joint):
