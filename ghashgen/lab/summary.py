@@ -1,13 +1,8 @@
 """What the tool proves, counts and has measured: the blocks of README and docs/results.md.
 
-Every figure is computed:
-
-- kernels and instruction counts from the MANIFEST.json of the checked-in output;
-- theorems from the list that `ghashgen prove --identities` works through;
-- proofs of the bytes from PROOFS.json beside the kernels;
-- the trusted base from the sources (`ghashgen.check.trusted`);
-- speed from the records in docs/bench (`ghashgen.lab.speed`), with the goals beside them.
-
+Every figure is computed: kernels and instruction counts from MANIFEST.json, theorems from what
+`ghashgen prove --identities` works through, proofs of the bytes from PROOFS.json, the trusted base
+from the sources (`ghashgen.check.trusted`), speed from docs/bench (`ghashgen.lab.speed`).
 `ghashgen.lab.front` has the wording of README's claims and table.
 """
 
