@@ -79,9 +79,7 @@ class Initial:
             return names.rebuilt(lane, self._short) if isinstance(lane, Term) else lane
         memory, register = names.algebra.memory, names.algebra.register
         keep = (1 << 8 * IV_BYTES) - 1
-        return names.terms.moves(
-            names.terms.keep(names.terms.moves(lane, memory), keep), register
-        )
+        return names.terms.moves(names.terms.keep(names.terms.moves(lane, memory), keep), register)
 
     def named(self, lane: Lane) -> Lane:
         """Return J_0, if it was hashed, as the counter block that it is; else the value."""

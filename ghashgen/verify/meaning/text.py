@@ -12,7 +12,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Lane, Term
+from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.counters import Counters

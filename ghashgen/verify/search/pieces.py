@@ -2,8 +2,9 @@
 
 A piece begins anywhere within a block. Behind the block that had begun the next one is at 16·b, and
 from there on it does not matter where the piece began. A loop goes over whole blocks, of which
-there are w before each turn, and less than a block behind them. What is so for every place in a block, and for every
-rest, is guessed from a few of them: a number is a sum of some that are known, and a constant.
+there are w before each turn, and less than a block behind them. What is so for every place in a
+block, and for every rest, is guessed from a few of them: a number is a sum of some that are known,
+and a constant.
 """
 
 from collections import Counter
@@ -12,7 +13,6 @@ from itertools import product
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.linear import Facts
 from ghashgen.verify.core.numbers import (
     Number,
     combined,
@@ -26,6 +26,7 @@ from ghashgen.verify.core.numbers import (
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.state import State
@@ -56,7 +57,7 @@ def fitted(values: Sequence[Number], known: Sequence[Known]) -> Number | None:
         rests = set()
         for value, mine in zip(values, known, strict=True):
             for name, k in zip(names, way, strict=True):
-                value = combined(value, times(mine[name], k), -1)  # noqa: PLW2901
+                value = combined(value, times(mine[name], k), -1)
             rests.add(value)
         rest = rests.pop()
         if not rests and all(u == TURN for u, _ in parts(rest)[1]):
@@ -77,18 +78,19 @@ class Piece:
         self.done, self.numbers = self.hashing.start, meaning.numbers
         size = meaning.buffers[self.blocks.buffer].size
         assert isinstance(size, str)
+        self.size = size
         self.total = combined(unknown(self.done), unknown(size))
 
     def first(self, state: State) -> Number:
         """Return where whole blocks begin."""
         if "b" in state.origin:
             return times(state.origin["b"], BLOCK_BYTES)
-        done: Any = state.ghosts[self.done]
+        done = number_of(state, self.done)
         return combined(done, -(within(done, BLOCK_BYTES) or 0) % BLOCK_BYTES)
 
     def end(self, state: State) -> Number:
         """Return where the piece ends."""
-        return combined(*(state.ghosts[u] for u, _ in parts(self.total)[1]))  # type: ignore[arg-type]
+        return combined(number_of(state, self.done), number_of(state, self.size))
 
     def whole(self, state: State) -> Number:
         """Return the bytes of whole blocks."""
@@ -98,7 +100,9 @@ class Piece:
     def known(self, state: State) -> dict[Number, Number]:
         """Return the numbers that others are sums of."""
         out: dict[Number, Number] = {FIRST: self.first(state)}
-        return out | {unknown(u): state.ghosts[u] for u in self.numbers}  # type: ignore[misc]
+        for u in self.numbers:
+            out[unknown(u)] = number_of(state, u)
+        return out
 
 
 class Meeting(Joint):
@@ -155,7 +159,9 @@ def merged(values: Sequence[Any], known: Sequence[Known]) -> Any:
     """Return one value of an assertion that each is in its state: "?" if there is none."""
     match values[0]:
         case [("n" | "t" | "v" | "p" | "@" | "c") as kind, *_]:
-            if any(not isinstance(v, list) or v[0] != kind or len(v) != len(values[0]) for v in values):
+            if any(
+                not isinstance(v, list) or v[0] != kind or len(v) != len(values[0]) for v in values
+            ):
                 return "?"
             if kind in "np":
                 n = fitted([parse(v[-1]) for v in values], known)
@@ -192,9 +198,10 @@ class Search:
             return
         ways = Counter(to for following in self.after.values() for to in following)
         for at in dominators(self.after, self.entry, found[0]):
-            if ways[at] > 1 and at not in reached(self.after, at):
-                if (joint := self.joint(at)) is not None and (loop := self.loop(at, joint)):
-                    yield {"assertions": {"blocks": joint, "loop": loop}}
+            if ways[at] < 2 or at in reached(self.after, at):
+                continue
+            if (joint := self.joint(at)) is not None and (loop := self.loop(at, joint)):
+                yield {"assertions": {"blocks": joint, "loop": loop}}
 
     def joint(self, at: int) -> Any:
         """Return the assertion where whole blocks begin, if this is there."""
@@ -205,24 +212,23 @@ class Search:
             for to, s in cases(self.checker, state, self.entry, elsewhere | {at})
             if to == at
         ]
-        if not arrived or any(
-            within(s.ghosts[self.piece.done], BLOCK_BYTES) is None for s in arrived  # type: ignore[arg-type]
-        ):
+        places = [within(number_of(s, self.piece.done), BLOCK_BYTES) for s in arrived]
+        if not arrived or None in places:
             return None
-        froms = []
+        ways = []
         for s in arrived:
-            froms.append(self.same | {"b": _blocks(self.piece.first(s))})
-        sources = {"entry": [one for k, one in enumerate(froms) if one not in froms[:k]]}
+            ways.append(self.same | {"b": _blocks(self.piece.first(s))})
+        sources = {"entry": [one for k, one in enumerate(ways) if one not in ways[:k]]}
         live = self.flow.live.get(at, frozenset())
         return Meeting(self.checker, arrived, live).joined(at - self.entry, 2, sources, 0)
 
     def loop(self, at: int, joint: Any) -> Any:
-        """Return the assertion of the loop over whole blocks behind a joint; None: there is none."""
+        """Return the assertion of the loop behind a joint; None: there is none."""
         begin = self.checker.state(read_certificate({"assertions": {"blocks": joint}})["blocks"])
         left = combined(self.piece.end(begin), self.piece.first(begin), -1)
         assert isinstance(left, Linear)
         rests = begin.facts.residues(left, BLOCK_BYTES)
-        ones, known, froms = [], [], []
+        ones, known, ways = [], [], []
         least, head, per = [], 0, 0
         for rest in FEW_RESTS:
             state = begin.within(rests[rest])
@@ -236,14 +242,12 @@ class Search:
                 return None
             per = dict(parts(parse(one["ghosts"][self.piece.hashing.name]["hashed"]))[1])[TURN]
             whole = self.piece.whole(states[0])
-            least += [
-                s.facts.least(self.piece.whole(s)) - per * k for k, s in enumerate(states)
-            ]
+            least += [s.facts.least(self.piece.whole(s)) - per * k for k, s in enumerate(states)]
             ones.append(one)
             left = combined(whole, times(unknown(TURN), per), -1)
             known.append(self.piece.known(states[0]) | {LEFT: left})
             mine = self.same | {"b": "b", "w": _blocks(whole), TURN: "0"}
-            froms += [] if mine in froms else [mine]
+            ways += [] if mine in ways else [mine]
         turn = self.same | {"b": "b", "w": f"w-{per // BLOCK_BYTES}", TURN: f"{TURN}+1"}
         behind = combined(combined(self.piece.total, FIRST, -1), LEFT, -1)
         behind = combined(behind, times(unknown(TURN), per), -1)
@@ -256,7 +260,7 @@ class Search:
                        for p in ones[0]["places"]},
             "ghosts": {p: _ghost([o["ghosts"][p] for o in ones], known)
                        for p in ones[0]["ghosts"]},
-            "from": {"blocks": froms, "loop": [turn]},
+            "from": {"blocks": ways, "loop": [turn]},
         }  # fmt: skip
 
 
@@ -267,7 +271,7 @@ def _blocks(size: Number) -> str:
 
 def _ghost(values: Sequence[Any], known: Sequence[Known]) -> Any:
     match values[0]:
-        case {"hashed": _, **rest}:
+        case {"hashed": _}:
             n = fitted([parse(v["hashed"]) for v in values], known)
             return {**values[0], "hashed": str(n)}
         case str():
