@@ -118,9 +118,10 @@ class Stream:
             raise Refutation(Category.FUNCTION, "what stays in the state is written")
         for name, (region, at) in HELD.items():
             found = memory.load(Pointer(region, at), NUMBER_BYTES)
-            number = numbers.get(name, number_of(state, name))
-            same = isinstance(found, int | Linear) and combined(found, number, -1)
-            if same is False or state.facts.equals(same, 0) is not True:
+            off: Number = 1
+            if isinstance(found, int | Linear):
+                off = combined(found, numbers.get(name, number_of(state, name)), -1)
+            if state.facts.equals(off, 0) is not True:
                 raise Refutation(Category.FUNCTION, f"{name}, in the state, is wrong")
 
 

@@ -78,18 +78,19 @@ class Piece:
         self.done, self.numbers = self.hashing.start, meaning.numbers
         size = meaning.buffers[self.blocks.buffer].size
         assert isinstance(size, str)
+        self.size = size
         self.total = combined(unknown(self.done), unknown(size))
 
     def first(self, state: State) -> Number:
         """Return where whole blocks begin."""
         if "b" in state.origin:
             return times(state.origin["b"], BLOCK_BYTES)
-        done: Any = state.ghosts[self.done]
+        done = number_of(state, self.done)
         return combined(done, -(within(done, BLOCK_BYTES) or 0) % BLOCK_BYTES)
 
     def end(self, state: State) -> Number:
         """Return where the piece ends."""
-        return combined(*(state.ghosts[u] for u, _ in parts(self.total)[1]))  # type: ignore[arg-type]
+        return combined(number_of(state, self.done), number_of(state, self.size))
 
     def whole(self, state: State) -> Number:
         """Return the bytes of whole blocks."""
@@ -211,24 +212,23 @@ class Search:
             for to, s in cases(self.checker, state, self.entry, elsewhere | {at})
             if to == at
         ]
-        if not arrived or any(
-            within(number_of(s, self.piece.done), BLOCK_BYTES) is None for s in arrived
-        ):
+        places = [within(number_of(s, self.piece.done), BLOCK_BYTES) for s in arrived]
+        if not arrived or None in places:
             return None
-        froms = []
+        ways = []
         for s in arrived:
-            froms.append(self.same | {"b": _blocks(self.piece.first(s))})
-        sources = {"entry": [one for k, one in enumerate(froms) if one not in froms[:k]]}
+            ways.append(self.same | {"b": _blocks(self.piece.first(s))})
+        sources = {"entry": [one for k, one in enumerate(ways) if one not in ways[:k]]}
         live = self.flow.live.get(at, frozenset())
         return Meeting(self.checker, arrived, live).joined(at - self.entry, 2, sources, 0)
 
     def loop(self, at: int, joint: Any) -> Any:
-        """Return the assertion of the loop over whole blocks behind a joint, if there is one."""
+        """Return the assertion of the loop behind a joint; None: there is none."""
         begin = self.checker.state(read_certificate({"assertions": {"blocks": joint}})["blocks"])
         left = combined(self.piece.end(begin), self.piece.first(begin), -1)
         assert isinstance(left, Linear)
         rests = begin.facts.residues(left, BLOCK_BYTES)
-        ones, known, froms = [], [], []
+        ones, known, ways = [], [], []
         least, head, per = [], 0, 0
         for rest in FEW_RESTS:
             state = begin.within(rests[rest])
@@ -247,7 +247,7 @@ class Search:
             left = combined(whole, times(unknown(TURN), per), -1)
             known.append(self.piece.known(states[0]) | {LEFT: left})
             mine = self.same | {"b": "b", "w": _blocks(whole), TURN: "0"}
-            froms += [] if mine in froms else [mine]
+            ways += [] if mine in ways else [mine]
         turn = self.same | {"b": "b", "w": f"w-{per // BLOCK_BYTES}", TURN: f"{TURN}+1"}
         behind = combined(combined(self.piece.total, FIRST, -1), LEFT, -1)
         behind = combined(behind, times(unknown(TURN), per), -1)
@@ -260,7 +260,7 @@ class Search:
                        for p in ones[0]["places"]},
             "ghosts": {p: _ghost([o["ghosts"][p] for o in ones], known)
                        for p in ones[0]["ghosts"]},
-            "from": {"blocks": froms, "loop": [turn]},
+            "from": {"blocks": ways, "loop": [turn]},
         }  # fmt: skip
 
 
