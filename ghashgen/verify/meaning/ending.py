@@ -16,16 +16,15 @@ from ghashgen.verify.meaning.names import Sum
 from ghashgen.verify.meaning.status import STATUS_BITS, check_status, one_of
 from ghashgen.verify.meaning.stream import (
     AAD_DONE,
-    ASSOCIATED,
     HELD,
     NUMBERS,
-    PHASE,
     PROMISED,
     STREAM_BYTES,
     TEXT_DONE,
     Stream,
     begun,
     check_cells,
+    is_associated,
     is_message,
 )
 from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
@@ -38,8 +37,8 @@ class Padded:
 
     def at_end(self, state: State) -> Sum:
         """Return X, or X·H."""
-        associated = one_of(state, PHASE, frozenset((ASSOCIATED,)))
-        return {(STATE, int(begun(state, AAD_DONE if associated else TEXT_DONE))): 1}
+        last = AAD_DONE if is_associated(state) else TEXT_DONE
+        return {(STATE, int(begun(state, last))): 1}
 
 
 def ending_of(spec: GcmSpec, function: GcmFunction) -> Function:

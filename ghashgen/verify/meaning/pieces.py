@@ -24,10 +24,9 @@ from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import CIPHERTEXT, PLAINTEXT, shared
 from ghashgen.verify.meaning.hash import check_hashed
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, Sums, content, size_of
-from ghashgen.verify.meaning.status import STATUS_BITS, check_status, number_of, one_of, outside
+from ghashgen.verify.meaning.status import STATUS_BITS, check_status, number_of, outside
 from ghashgen.verify.meaning.stream import (
     AAD_DONE,
-    ASSOCIATED,
     COUNTER_AT,
     HELD,
     KEPT_AT,
@@ -39,16 +38,12 @@ from ghashgen.verify.meaning.stream import (
     TEXT_DONE,
     Stream,
     begun,
+    is_associated,
     is_message,
 )
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
 from ghashgen.verify.x86_64.regions import Access
-
-
-def is_associated(state: State) -> bool:
-    """Return whether AAD may come."""
-    return one_of(state, PHASE, frozenset((ASSOCIATED,)))
 
 
 def aad_of(spec: GcmSpec, function: GcmFunction) -> Function:

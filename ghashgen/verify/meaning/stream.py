@@ -51,6 +51,11 @@ PROMISED = (
 """The numbers of a state: of a message whose AAD or whose text comes, and those of none."""
 
 
+def is_associated(state: State) -> bool:
+    """Return whether AAD may come."""
+    return one_of(state, PHASE, frozenset((ASSOCIATED,)))
+
+
 def is_message(state: State) -> bool:
     """Return whether the state is that of a message."""
     return one_of(state, PHASE, frozenset((ASSOCIATED, TEXT)))

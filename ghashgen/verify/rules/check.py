@@ -1,8 +1,8 @@
 """The rules: run, divide, cut, descend, end.
 
 1. Step. One decoded instruction on one state, by its row.
-2. Divide. What depends on the unknowns is asked again in each of its cases (`Fork`), which are all
-   that there are. A condition on anything else is refused.
+2. Divide. What depends on the unknowns is asked again in each of its cases (`Fork`): all that there
+   are. A condition on anything else is refused.
 3. Cut. At an address with assertions a state must be an instance of one: its numbers and values,
    put in the place of the assertion's unknowns, make every component equal and every fact true.
    Each assertion is run once, with its unknowns as they are, to the next cuts and returns.
@@ -97,8 +97,7 @@ class Checker:
 
     def entries(self) -> list[State]:
         """Return the states at the entry, one for each case of what the caller promises."""
-        state = self.begin()
-        return [s for case in self.meaning.promised if (s := state.within(case)) is not None]
+        return self.begin().each(self.meaning.promised)
 
     # Rules 1 and 2.
 
@@ -115,16 +114,12 @@ class Checker:
             except Answered as answered:
                 work += [(case, answered.at, True) for case in answered.cases]
             except Divided as divided:
-                cases = (state.within(case) for case in divided.question.cases)
-                work += [(case, divided.at, divided.begun) for case in cases if case is not None]
+                work += [(s, divided.at, divided.begun) for s in state.each(divided.question.cases)]
 
     def _advance(
         self, state: State, address: int, begun: bool, source: Assertion | None
     ) -> tuple[int, bool]:
-        """Run one case to a cut or a return.
-
-        `begun` says that it is not to be cut where it stands.
-        """
+        """Run one case to a cut or a return; `begun`: it is not to be cut where it stands."""
         self.meaning.entering(state)
         for _ in range(MOST_STEPS):
             if address == END or (not begun and address in self.at):

@@ -3,7 +3,7 @@
 A ghost is a number or a name of the specification's, such as how many bytes have been hashed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,6 +69,10 @@ class State:
             facts = facts.with_values(single)
             values = {**{u: replaced(a, single) for u, a in values.items()}, **single}
         return None
+
+    def each(self, cases: Iterable[Case]) -> "list[State]":
+        """Return the state in all of several cases in which it can be."""
+        return [one for one in map(self.within, cases) if one is not None]
 
     def renamed(self, values: Mapping[str, Number], facts: Facts) -> "State":
         """Put numbers in the place of unknowns, everywhere; return itself.
