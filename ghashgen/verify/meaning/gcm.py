@@ -2,7 +2,7 @@
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.limits import GREATEST_TEXT
-from ghashgen.verify.core.numbers import combined
+from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.gcm.cipher import boxes
@@ -16,6 +16,7 @@ from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.text import Text
 from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 CIPHERTEXT, PLAINTEXT = "C", "T"
@@ -54,9 +55,12 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         names.special = text.block
     hashing = Hashing(names, (hashed,))
 
+    def counter(memory: Memory, at: Number) -> Lane:
+        return counter_block(terms, 0)
+
     buffers = {
         "table": table,
-        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, holding([counter_block(terms, 0)])),
+        "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
         "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
         "output": Buffer(Access.OUTPUT, "length", text.output),
