@@ -55,7 +55,7 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     hashing = Hashing(names, (hashed,))
 
     def counter(memory: Memory, at: Number) -> Lane:
-        # As it was at the entry: behind a cut IV ‖ N may be another.
+        # Behind a cut N may be another number: what memory holds is still that of the entry.
         return counters.block(0)
 
     buffers = {

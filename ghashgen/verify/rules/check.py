@@ -79,7 +79,8 @@ class Checker:
         """
         check_entry(self.image, self.meaning.symbol)
         try:
-            self.run(self.begin(), self.entry, None)
+            for state in self.entries():
+                self.run(state, self.entry, None)
             for assertion in self.assertions.values():
                 self.run(self.state(assertion), self.entry + assertion.at, assertion)
         except UndecidedError as error:
@@ -93,6 +94,11 @@ class Checker:
         state.ghosts = self.meaning.begin() | own(facts)
         self.gpr, self.vec = list(state.machine.gpr), list(state.machine.vec)
         return state
+
+    def entries(self) -> list[State]:
+        """Return the states at the entry, one for each case of what the caller promises."""
+        state = self.begin()
+        return [s for case in self.meaning.promised if (s := state.within(case)) is not None]
 
     # Rules 1 and 2.
 

@@ -97,6 +97,7 @@ class State:
                 if isinstance(v, Linear | Pointer):
                     cells[key] = done.setdefault(id(v), new(v)), k
         for region in memory.regions.values():
+            region.low = replaced(whole(region.low), values)
             region.size = replaced(whole(region.size), values)
             if region.done is not None:
                 region.done = replaced(whole(region.done), values)

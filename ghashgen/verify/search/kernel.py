@@ -9,9 +9,12 @@ from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
+from ghashgen.verify.search.pieces import certificates as pieces
 from ghashgen.verify.x86_64.elf import Image, load_image
 
 
@@ -64,7 +67,9 @@ def _accepted(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> 
 
 
 def _proposed(image: Image, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
-    if meaning.outputs:
-        yield certificate(image, meaning, spec.abi)
-    else:
+    if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
+        yield from pieces(image, meaning, spec.abi)
+    elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
         yield from certificates(image, meaning, spec.abi)
+    else:
+        yield certificate(image, meaning, spec.abi)
