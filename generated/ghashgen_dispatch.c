@@ -132,17 +132,17 @@ static uint64_t detect_features(void)
 #define CLASSES 6
 #define OPS 2
 
-/* What a table is for: the messages of a lasting key; one message; the powers for its segments. */
+/* What a table is for: many messages under a key; one message; the powers for its segments. */
 enum use { LASTING, ONCE, SEGMENTS, USES };
 
 struct length_class {
     size_t up_to;
-    uint64_t fill_at; /* bytes of messages that pay for filling the table */
+    uint64_t fill_at; /* bytes hashed at these lengths after which filling the table pays */
     unsigned slot;
     const struct ghashgen_kernel *kernel;
 };
 
-/* Of a key: a table's place, and its kernel. */
+/* A table of a key: its place, and its kernel. */
 struct slot {
     size_t offset;
     const struct ghashgen_kernel *kernel;
@@ -151,10 +151,10 @@ struct slot {
 struct ghashgen_choice {
     enum ghashgen_op op;
     enum use use;
-    uint32_t hosts; /* a bit for each kind of CPU that this is for */
+    uint32_t hosts; /* one bit for each kind of CPU that this choice is for */
     uint64_t needs;
     struct length_class classes[CLASSES]; /* ascending; the last has no limit */
-    struct slot slots[GHASHGEN_KEY_SLOTS]; /* that of the shortest messages first */
+    struct slot slots[GHASHGEN_KEY_SLOTS]; /* the first is for the shortest messages */
 };
 
 static const struct ghashgen_choice nothing = {.classes = {{SIZE_MAX, 0, 0, NULL}}};
@@ -638,8 +638,8 @@ static const struct ghashgen_kernel kernels[] = {
 
 #define CLASS(up_to, fill_at, slot, name) {up_to, fill_at, slot, &kernels[name]}
 
-/* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
- * and the record in docs/bench, or the convention. */
+/* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
+ * record in docs/bench, or the convention. */
 static const struct ghashgen_choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other */
     {
@@ -1401,7 +1401,7 @@ static const struct ghashgen_choice choices[1]; /* for no kind of CPU */
 #define CHOICES 1
 #endif
 
-/* ---- Which CPU: asked once ---- */
+/* ---- Which CPU ---- */
 
 struct host {
     const char *vendor;           /* the string of CPUID leaf 0 */
@@ -1425,7 +1425,7 @@ static const struct host hosts[] = {
 };
 #define OTHER_HOST 5
 
-/* Pure: the kind of CPU with this vendor and this EAX of CPUID leaf 1. */
+/* The kind of CPU with this vendor and this EAX of CPUID leaf 1. Pure. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)
 {
     unsigned stepping = signature & 15, model = signature >> 4 & 15, family = signature >> 8 & 15;
@@ -1481,8 +1481,8 @@ static uint64_t available_features(void)
     return detect_features() & ~features_named(off ? off : "");
 }
 
-/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time find the
- * same, so no order between them is needed. */
+/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time get the same
+ * answer, so they need no order. */
 #define FEATURE_BITS 24
 #define KNOWN (UINT32_C(1) << 31)
 static _Atomic uint32_t cpu_word; /* 0 until asked */
@@ -1509,7 +1509,7 @@ uint64_t ghashgen_cpu_features(void)
 
 /* ---- Which kernel ---- */
 
-/* Pure: the choice of a CPU of this kind with these features. */
+/* The choice for a CPU of this kind with these features. Pure. */
 static const struct ghashgen_choice *find_choice(enum ghashgen_op op, enum use use, unsigned host,
                                             uint64_t features)
 {
@@ -1520,7 +1520,7 @@ static const struct ghashgen_choice *find_choice(enum ghashgen_op op, enum use u
     return &nothing;
 }
 
-/* What was found for this CPU; NULL until asked. What it points to is constant. */
+/* The choices for this CPU; NULL until asked. They point to constants. */
 static _Atomic(const struct ghashgen_choice *) found[OPS][USES];
 
 static const struct ghashgen_choice *choice_of(enum ghashgen_op op, enum use use)
@@ -1561,7 +1561,7 @@ static void wipe(void *secret, size_t size)
 {
     memset(secret, 0, size);
 #if defined(__GNUC__)
-    __asm__ volatile("" : : "r"(secret) : "memory"); /* the zeros are read, for all one knows */
+    __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */
 #else
     for (volatile unsigned char *byte = secret; size; size--)
         *byte++ = 0;
@@ -1570,7 +1570,7 @@ static void wipe(void *secret, size_t size)
 
 /* ---- One key, many messages ---- */
 
-/* The slot wanted for len, or of the next shorter class that has its table; slot 0 always has. */
+/* The slot for len, or that of the next shorter class whose table is filled. Slot 0 always is. */
 static const struct slot *filled_slot(const struct ghashgen_key *key, size_t len)
 {
     const struct length_class *class_ = class_of(key->choice, len);
@@ -1642,8 +1642,8 @@ void ghashgen_key_wipe(struct ghashgen_key *key)
 
 /* ---- One table on the stack ---- */
 
-/* Where no register of a group loop crosses a line of the cache. By hand: some compilers for Windows
- * do not align what lies on the stack by more than 16. */
+/* Aligned so that no load of a group loop crosses a cache line. Done by hand: some compilers for Windows
+ * align nothing on the stack to more than 16. */
 #define BEST_ALIGN GHASHGEN_BEST_TABLE_ALIGN
 #define TABLE_ROOM (GHASHGEN_MAX_TABLE_BYTES + BEST_ALIGN - 1)
 

@@ -133,7 +133,7 @@ static uint64_t detect_features(void)
 struct choice {
     unsigned key_bits;
     enum ghashgen_gcm_use use;
-    uint32_t hosts; /* a bit for each kind of CPU that this is for */
+    uint32_t hosts; /* one bit for each kind of CPU that this choice is for */
     uint64_t needs;
     const struct ghashgen_gcm_kernel *kernel;
 };
@@ -397,8 +397,8 @@ static const struct ghashgen_gcm_kernel kernels[] = {
          gcm256_sse_winograd_clmul1_x8_init, gcm256_sse_winograd_clmul1_x8_encrypt, gcm256_sse_winograd_clmul1_x8_decrypt, gcm256_sse_winograd_clmul1_x8_seal, gcm256_sse_winograd_clmul1_x8_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
-/* For each CPU the first that fits is the one. A comment says what decided: how calls were measured
- * and the record in docs/bench/gcm, or the convention. */
+/* The first choice that fits a CPU applies. A comment says what decided: how calls were measured and the
+ * record in docs/bench/gcm, or the convention. */
 static const struct choice choices[] = {
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -1060,7 +1060,7 @@ static const struct choice choices[1]; /* for no kind of CPU */
 #define CHOICES 1
 #endif
 
-/* ---- Which CPU: asked once ---- */
+/* ---- Which CPU ---- */
 
 struct host {
     const char *vendor;           /* the string of CPUID leaf 0 */
@@ -1081,7 +1081,7 @@ static const struct host hosts[] = {
 };
 #define OTHER_HOST 4
 
-/* Pure: the kind of CPU with this vendor and this EAX of CPUID leaf 1. */
+/* The kind of CPU with this vendor and this EAX of CPUID leaf 1. Pure. */
 static unsigned decode_host(const char vendor[12], uint32_t signature)
 {
     unsigned stepping = signature & 15, model = signature >> 4 & 15, family = signature >> 8 & 15;
@@ -1137,8 +1137,8 @@ static uint64_t available_features(void)
     return detect_features() & ~features_named(off ? off : "");
 }
 
-/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time find the
- * same, so no order between them is needed. */
+/* Features in the low bits, the kind of CPU above them. Threads that ask at the same time get the same
+ * answer, so they need no order. */
 #define FEATURE_BITS 24
 #define KNOWN (UINT32_C(1) << 31)
 static _Atomic uint32_t cpu_word; /* 0 until asked */
@@ -1165,7 +1165,7 @@ uint64_t ghashgen_gcm_cpu_features(void)
 
 /* ---- Which kernel ---- */
 
-/* Pure: the choice of a CPU of this kind with these features. */
+/* The choice for a CPU of this kind with these features. Pure. */
 static const struct choice *find_choice(unsigned key_bits, enum ghashgen_gcm_use use, unsigned host,
                                         uint64_t features)
 {
@@ -1190,7 +1190,7 @@ static void wipe(void *secret, size_t size)
 {
     memset(secret, 0, size);
 #if defined(__GNUC__)
-    __asm__ volatile("" : : "r"(secret) : "memory"); /* the zeros are read, for all one knows */
+    __asm__ volatile("" : : "r"(secret) : "memory"); /* as if the zeros were read */
 #else
     for (volatile unsigned char *byte = secret; size; size--)
         *byte++ = 0;

@@ -29,7 +29,7 @@ FUNCTION = Function(
     order=30,
     params=TEXT,
     purpose=lambda kernel: (
-        "out = in decrypted, x = GHASH continued over in; the counter steps over the blocks"
+        "decrypt in to out, continue GHASH x over in, advance counter by the blocks begun"
     ),
     build=build,
     statement="decrypt",

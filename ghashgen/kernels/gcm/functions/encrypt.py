@@ -29,7 +29,7 @@ FUNCTION = Function(
     order=20,
     params=TEXT,
     purpose=lambda kernel: (
-        "out = in encrypted, x = GHASH continued over out; the counter steps over the blocks"
+        "encrypt in to out, continue GHASH x over out, advance counter by the blocks begun"
     ),
     build=build,
     statement="encrypt",

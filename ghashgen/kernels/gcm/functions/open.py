@@ -81,8 +81,8 @@ FUNCTION = Function(
     order=50,
     params=(*ASSOCIATED, TAG, TAG_LENGTH),
     purpose=lambda kernel: (
-        "out = in decrypted; 0, or 1 if the tag differs: out is zero; or 2 if a length is none "
-        "there may be"
+        "decrypt in to out, check the tag; return 0, 1 if it does not match (out is then zero), or "
+        "2 if a length is invalid"
     ),
     build=build,
     statement="open",

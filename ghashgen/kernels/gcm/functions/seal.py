@@ -51,7 +51,7 @@ FUNCTION = Function(
     order=40,
     params=(*ASSOCIATED, NEW_TAG),
     purpose=lambda kernel: (
-        "out = in encrypted, and the tag of it and aad; 0, or 2 if a length is none there may be"
+        "encrypt in to out, make the tag of aad and out; return 0, or 2 if a length is invalid"
     ),
     build=build,
     statement="seal",

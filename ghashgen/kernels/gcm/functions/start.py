@@ -38,7 +38,7 @@ FUNCTION = Function(
     name="start",
     order=60,
     params=(CONTEXT, NEW_STREAM, IV, IV_LENGTH),
-    purpose=lambda kernel: "state = that of a message under this IV; 0, or 2 if iv_len may not be",
+    purpose=lambda kernel: "begin a message under this IV; return 0, or 2 if iv_len is invalid",
     build=build,
     statement="start",
     exported=lambda kernel: kernel.streams,
