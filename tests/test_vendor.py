@@ -496,10 +496,8 @@ def test_other_targets(tmp_path: Path) -> None:
     text = (tmp_path / "VENDORED").read_text()
     assert f"#     cc -c my_{ONE}.S\n" in text
     assert f"#     ghashgen prove --name {ONE} --abi win64 --syntax gas-att --prefix my_\n" in text
-    assert (
-        "The object was ELF with the same instructions: ghashgen does not read relocations of win64."
-        in text
-    )
+    assert "The object was ELF with the same instructions" in text
+    assert "ghashgen does not read relocations of win64." in text
     assert "prove-object" not in text
     assert "4 unchanged" in done("--into", tmp_path)
 
