@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.algebra.ops.forms import Form, Moves, variable
 from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
@@ -24,6 +24,9 @@ from ghashgen.verify.x86_64.memory import Memory
 
 ANSWER, RIGHT, DIFFERS = "answer", "right", "differs"
 """The ghost that says whether a tag is right, once that is known: the output is zeros if not."""
+
+NOTHING = Form(128)
+"""The polynomials of zeros."""
 
 DONE = "output"
 """The ghost that says up to where the output is right."""
@@ -113,9 +116,15 @@ class Text:
         `read` is the variable of what is read there, if it is not the block's.
         """
         if self.names.state.ghosts.get(ANSWER) == DIFFERS:
-            return Form(128)
-        block = variable(read or self.read.name(at)).moves(self.names.algebra.memory, 128)
-        return (self.counters.stream(at) ^ block).mask(mask)
+            return NOTHING
+        name, stream = read or self.read.name(at), self.counters.stream(at)
+
+        def find() -> Form:
+            block = variable(name).moves(self.names.algebra.memory, 128)
+            return (stream ^ block).mask(mask)
+
+        # A stream that is known stays, so its identity stands for it.
+        return self.names.always(("wanted", name, id(stream), mask), find)
 
     def begun(self, state: State) -> bool:
         """Return whether any of it may have been written, now or before."""
@@ -139,18 +148,28 @@ class Text:
             return lane
         if len(texts) == 1:
             at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
-            form = None
+            mask = 0
             with suppress(UndecidedError):
                 mask = block_at(self.read, self.names.state.memory, at).mask
-                form = self.names.terms.try_form(lane) if mask > 0 else None
-            if form is not None:
-                wanted, moves = self.wanted(at, mask, texts[0]), self.names.algebra
+            moved = self._moved(lane, self.wanted(at, mask, texts[0])) if mask > 0 else None
+            if moved is not None:
                 name = self.names.terms.variable(self.hashed.name(at))
-                if form == wanted:
-                    return self.names.terms.moves(name, moves.memory)
-                if form == wanted.moves(moves.register, 128):
-                    return name
+                return self.names.terms.moves(name, moved) if moved else name
         return self.names.rebuilt(lane, self.block)
+
+    def _moved(self, lane: Term, wanted: Form) -> Moves | None:
+        """Return how a value is a block of the output: in memory, in a register, or it is none."""
+        moves = self.names.algebra
+
+        def find() -> Moves | None:
+            form = self.names.terms.try_form(lane)
+            if form is None or form == wanted:
+                return None if form is None else moves.memory
+            # Bytes are moved only if it may be: of the same variables.
+            alike = form.linear.keys() == wanted.linear.keys()
+            return () if alike and form == wanted.moves(moves.register, 128) else None
+
+        return self.names.always(("moved", lane, id(wanted)), find)
 
     # How far it is right.
 
@@ -197,7 +216,9 @@ class Text:
             block = variable(self.hashed.name(at)).moves(self.names.algebra.memory, 128)
             text = self.encrypting and self.names.state.ghosts.get(ANSWER) != DIFFERS
             right = block.mask(partial.mask) if text else None
-            if not isinstance(named, int | Term) or self.names.terms.try_form(named) != right:
+            # What has no polynomials equals nothing, and a text that is read has no other name.
+            found = self.names.terms.try_form(named) if isinstance(named, int | Term) else None
+            if found is None or found != right:
                 raise Refutation(Category.FUNCTION, where + f"the output at {at} is wrong")
         return set(keys)
 
