@@ -15,6 +15,7 @@ from ghashgen.verify.core.values import Linear
 from ghashgen.verify.meaning.answer import Answer
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.text import ANSWER
 from ghashgen.verify.rules.assertion import REGISTERS, read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.rules.meaning import Meaning
@@ -23,6 +24,7 @@ from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached, successors
 from ghashgen.verify.search.joint import Joint
 from ghashgen.verify.search.loops import TURNS, cases, turns
+from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image
@@ -35,9 +37,8 @@ class Search:
     """A certificate as far as it is found."""
 
     def __init__(self, image: Image, meaning: Meaning, abi: str, say: Callable[..., None]) -> None:
-        self.image, self.meaning, self.say = image, meaning, say
+        self.checker, self.meaning, self.say = Checker(image, meaning, {}), meaning, say
         self.data: dict[str, Any] = {"assertions": {}}
-        self.checker = Checker(image, meaning, {})
         self.flow: Flow = flow_of(image, self.checker.entry, ABIS[abi].saved_numbers)
         self.after = successors(self.flow)
         self.heads = frozenset(at for at in self.flow.cuts if at in reached(self.after, at))
@@ -45,7 +46,7 @@ class Search:
         self.begin = self.checker.begin()
         assert isinstance(meaning, Function)
         self.buffers = sum(len(p.order) for p in meaning.parts if isinstance(p, Hashing))
-        self.answers = any(isinstance(p, Answer) for p in meaning.parts)
+        self.answers = any(isinstance(p, Answer) and p.text for p in meaning.parts)
         self.latest = "entry"
         self.sources: list[str] = ["entry"]
         """From where runs come to the next joint."""
@@ -72,12 +73,25 @@ class Search:
         sample = Sample(self.checker, states[-TURNS:], self.flow.live.get(head, frozenset()))
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
         one = sample.assertion(head - self.checker.entry, self.level(), sources)
+        for number in self.meaning.numbers:
+            ghost = states[-TURNS].ghosts[number]
+            if one is not None and isinstance(ghost, Linear) and number not in one["unknowns"]:
+                # The run that was followed is of one remainder of this number.
+                one = plain(one, number, ghost) or self.divided(one, head, number, ghost)
         if one is None:
             raise unsupported(f"search: no invariant of the loop at {head:#x}")
         self.widen(one, head, sample)
         self.data["assertions"][name] = one
         self.say("loop", hex(head), sample.blocks.buffer)
         return name
+
+    def divided(
+        self, one: dict[str, Any], head: int, number: str, ghost: Linear
+    ) -> dict[str, Any] | None:
+        """Return the assertion of a loop over whole blocks, of every remainder of a length."""
+        arrived = self.arrived(*self.source(self.latest), head)
+        ghosts: Any = [ghost, *(s.ghosts[number] for s in arrived)]
+        return divided(one, number, ghosts, lambda place: [_held(s, place) for s in arrived])
 
     def widen(self, one: dict[str, Any], head: int, sample: Sample) -> None:
         """Let the numbers that a loop is not about be what they are in all ways to its head."""
@@ -146,6 +160,9 @@ class Search:
                 self.sources, self.latest, before = [name], name, None
             found = self.next(heads)
             if found is None:
+                asked = [a["ghosts"].get(ANSWER) for a in self.data["assertions"].values()]
+                if self.answers and not any(asked):
+                    raise unsupported("search: no loop behind the answer")
                 return self.data
             head, states = found
             name = None

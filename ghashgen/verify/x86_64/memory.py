@@ -32,7 +32,7 @@ from ghashgen.verify.x86_64.regions import ONCE, UNREADABLE, Access, Region
 STACK, RETURN_BYTES = "stack", 8
 """The stack's region. Offset 0 is the entry's stack pointer, where the return address is."""
 
-BASE = 80
+BASE, HALF = 80, 1 << 79
 """Bits of a place's number. Above them is the number of its part with unknowns."""
 
 RELEASED = "what was below the stack pointer"
@@ -177,7 +177,7 @@ class Memory:
             Fork: its place within 16 bytes depends on the unknowns.
         """
         c, k = parts(at)
-        if abs(c) >> BASE - 1:
+        if abs(c) >= HALF:
             raise unsupported("a place so far away that its number is another's", self.terms.at)
         if not k:
             return c
@@ -191,22 +191,25 @@ class Memory:
 
     def place(self, key: int) -> "int | Linear":
         """Return the place with a number."""
-        number = key + (1 << BASE - 1) >> BASE
-        c, k = key - (number << BASE), self.bases[number]
+        c, k = key - (key + HALF >> BASE << BASE), self.bases[key + HALF >> BASE]
         return Linear(c, k) if k else c
 
     def _require_apart(self, name: str, offset: "int | Linear", size: int) -> None:
         """Refuse an access that may overlap bytes written at an unknown place."""
         facts, (_, k) = self.facts, parts(offset)
         assert isinstance(facts, Facts)
-        ends: dict[tuple[tuple[str, int], ...], tuple[int, int]] = {}
-        for key in self.written[name]:
-            c, base = parts(self.place(key))
-            if base != k:
-                low, high = ends.get(base, (c, c))
-                ends[base] = min(low, c), max(high, c)
-        for base, (low, high) in ends.items():
-            first = Linear(low, base) if base else low
+        # Numbers of places with the same unknowns differ as the places do.
+        ends: dict[int, tuple[int, int]] = {}
+        if not (keys := self.written[name]):
+            return
+        one = min(keys) + HALF >> BASE == max(keys) + HALF >> BASE
+        for key in (min(keys), max(keys)) if one else keys:
+            low, high = ends.get(key + HALF >> BASE, (key, key))
+            ends[key + HALF >> BASE] = min(low, key), max(high, key)
+        for low, high in ends.values():
+            first = self.place(low)
+            if parts(first)[1] == k:
+                continue
             before = combined(combined(first, offset, -1), size, -1)
             after = combined(combined(offset, first, -1), high - low + 1, -1)
             if not facts.shows(before) and not facts.shows(after):
