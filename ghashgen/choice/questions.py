@@ -28,8 +28,10 @@ class Use:
     """Classes of lengths that may have different kernels, ascending."""
     exports: frozenset[str] = frozenset()
     """Functions that a kernel must have."""
-    once: bool = False
-    """Whether a table serves only one message, so that key set-up is part of its time."""
+    up_to: int | None = None
+    """The longest message in bytes that it is for; None for no limit."""
+    messages: int | None = None
+    """Messages under a key, each with its share of key set-up; None: too many for it to count."""
     fills: bool = False
     """Whether a key may hold several tables, each filled once its messages have paid for it."""
 
@@ -46,17 +48,21 @@ class Question:
     asked: tuple[Any, ...]
     """The values meant if nobody names one."""
     uses: tuple[Use, ...]
-    """The first is the default."""
+    """The first is the default; the dispatcher knows it."""
+    by_length: tuple[Use, ...]
+    """The uses that are for messages of one length, ascending by `up_to`; the dispatcher knows
+    them.
+    """
     least: str
     """In words: the CPU features that every kernel needs."""
     instead: str
     """What to use on a CPU without them."""
-    dispatched: tuple[Use, ...]
-    """The uses that the family's dispatcher knows."""
     longest: int
     """Longest message in bytes that the standard allows."""
     limit: str
     """The reason for this limit, in words."""
+    undispatched: tuple[Use, ...] = ()
+    """The uses that the family's dispatcher does not know."""
     files: str = ""
     """Inserted after the library's name in the names of the dispatcher's files, functions and
     types.
@@ -69,6 +75,20 @@ class Question:
     def use(self, name: str) -> Use:
         """Return a use by its name."""
         return next(use for use in self.uses if use.name == name)
+
+    def use_at(self, size: int, mode: str = "") -> Use:
+        """Return the use that a message of `size` bytes has, if the caller names none.
+
+        A mode that is all that some use rests on has that use: packets, pieces, parts.
+        """
+        alone = (use for use in self.dispatched if len(use.modes) == 1 and mode in use.modes[0])
+        fitting = (use for use in self.by_length if use.up_to is None or size <= use.up_to)
+        return next(alone, None) or next(fitting)
+
+    @property
+    def dispatched(self) -> tuple[Use, ...]:
+        """The uses that the family's dispatcher knows."""
+        return tuple(use for use in self.uses if use not in self.undispatched)
 
     @property
     def folder(self) -> str:
