@@ -48,11 +48,11 @@ class Question:
     asked: tuple[Any, ...]
     """The values meant if nobody names one."""
     uses: tuple[Use, ...]
-    """The first is the default; the dispatcher knows it."""
+    """The first is the default."""
+    dispatched: tuple[Use, ...]
+    """The uses that the family's dispatcher knows."""
     by_length: tuple[Use, ...]
-    """The uses that are for messages of one length, ascending by `up_to`; the dispatcher knows
-    them.
-    """
+    """Those for messages of one length, ascending by `up_to`."""
     least: str
     """In words: the CPU features that every kernel needs."""
     instead: str
@@ -61,8 +61,6 @@ class Question:
     """Longest message in bytes that the standard allows."""
     limit: str
     """The reason for this limit, in words."""
-    undispatched: tuple[Use, ...] = ()
-    """The uses that the family's dispatcher does not know."""
     files: str = ""
     """Inserted after the library's name in the names of the dispatcher's files, functions and
     types.
@@ -84,11 +82,6 @@ class Question:
         alone = (use for use in self.dispatched if len(use.modes) == 1 and mode in use.modes[0])
         fitting = (use for use in self.by_length if use.up_to is None or size <= use.up_to)
         return next(alone, None) or next(fitting)
-
-    @property
-    def dispatched(self) -> tuple[Use, ...]:
-        """The uses that the family's dispatcher knows."""
-        return tuple(use for use in self.uses if use not in self.undispatched)
 
     @property
     def folder(self) -> str:

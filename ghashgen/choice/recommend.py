@@ -263,7 +263,8 @@ def _advice(
 ) -> Advice:
     found = pick.scores
     if found is None:
-        why = _by_convention(use.messages == 1)
+        rest = "a table a quarter of the message" if use.messages == 1 else "the fewest products"
+        why = f"nothing was measured: by convention the widest registers, then {rest}"
         return Advice(above, last, pick.candidate, "", False, pick.asked, "", None, (), why)
     subjects = found.record.results.subjects
     peers = {name for name, subject in subjects.items() if subject.kind == "peer"}
@@ -287,12 +288,6 @@ def _advice(
     )
 
 
-def _by_convention(once: bool) -> str:
-    if once:
-        return "nothing was measured: by convention the widest registers, and a table a quarter of the message"  # noqa: E501
-    return "nothing was measured: by convention the widest registers, then the fewest products"
-
-
 def _why(pick: Pick, own: bool, record: Record) -> str:
     assert pick.scores is not None
     scored = pick.scores.by_candidate
@@ -309,7 +304,7 @@ def _why(pick: Pick, own: bool, record: Record) -> str:
             f"at {sizes}: the least code for all lengths together decides"
         )
     if not own:
-        text += f"; {record.title} is the nearest CPU on record that decides it"
+        text += f"; no record of this CPU decides it: {record.title} is the nearest that does"
     if pick.candidate.measured_as != pick.candidate.name:
         text += f"; as {pick.candidate.measured_as}, {pick.candidate.question.differs}"
     return text

@@ -82,13 +82,15 @@ ONCE = Use(
 )
 """A message whose context is made for it must wait for the context: chained calls."""
 
+DISPATCHED = (MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, SHORT)
+
 QUESTION = Question(
     family=FAMILY.name,
     given="key",
     values=tuple(ROUNDS),
     asked=tuple(ROUNDS),
-    uses=(MIXED, PACKETS, RECORDS, BULK, IN_PIECES, PARTS, SHORT, ONCE),
-    undispatched=(ONCE,),
+    uses=(*DISPATCHED, ONCE),
+    dispatched=DISPATCHED,
     by_length=(SHORT, RECORDS, BULK),
     longest=MOST_TEXT,
     limit="a text of AES-GCM ends at 2^36 - 32 bytes (SP 800-38D)",

@@ -47,6 +47,7 @@ QUESTION = Question(
     values=OPS,
     asked=OPS[:1],
     uses=USES,
+    dispatched=USES,
     by_length=(LASTING,),
     least="PCLMULQDQ and SSE2",
     instead="take a portable GHASH there",

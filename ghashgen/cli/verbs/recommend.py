@@ -25,11 +25,6 @@ from ghashgen.support.wording import choose_one
 CATALOGUE = "generated"
 """The catalogue's folder, below the project's root."""
 
-FALLBACK = (
-    "the kernels are those that its features allow, in the order of the nearest CPU on record or, "
-    "where none decides, of the convention"
-)
-
 
 def _each(what: str) -> str:
     """Return the values of every family, in words."""
@@ -77,16 +72,10 @@ def _given_options(function: F) -> F:
 )
 @click.option("--bytes", "size", type=click.IntRange(0), help="Length of the messages.")
 @click.option(
-    "--per-message-key",
-    "once",
-    is_flag=True,
-    help="Each message has its own key; same as --use once.",
-)
-@click.option(
     "--messages-per-key",
     "messages",
     type=click.IntRange(1),
-    help="Count each message's share of key set-up (default: so many that it is nothing).",
+    help="Count each message's share of key set-up; 1 is --use once (default: not counted).",
 )
 @json_option
 def COMMAND(
@@ -94,7 +83,6 @@ def COMMAND(
     family: str | None,
     use_name: str,
     size: int | None,
-    once: bool,
     messages: int | None,
     as_json: bool,
     **given: tuple[str, ...],
@@ -106,9 +94,7 @@ def COMMAND(
     ones, for this kind of CPU or the nearest.
     """
     question = _question(family, given)
-    use = _use(question, use_name, once, size)
-    if messages is not None:
-        use = replace(use, messages=messages)
+    use = _use(question, use_name, messages, size)
     records = load_records(project_root() / question.folder)
     # A core is known if any family has a record of it.
     here = machine(cpu or "", (*records, *load_records(project_root() / FOLDER)))
@@ -118,9 +104,8 @@ def COMMAND(
         for value, pool in pools.items()
     }
     every = [item for advice in found.values() for item in advice]
-    used = {record.slug for item in every for record in item.asked}
-    kernels = [candidate for pool in pools.values() for candidate in pool]
-    if line := left_out([one for one in records if one.slug in used], kernels):
+    asked = {record.slug: record for item in every for record in item.asked}
+    if line := left_out(asked.values(), [c for pool in pools.values() for c in pool]):
         click.echo(line, err=True)
     if as_json:
         print_json(_plain(here, question, use, found))
@@ -128,12 +113,6 @@ def COMMAND(
     title = title_of(here.cpu, here.features)
     say(here.cpu if title in here.cpu else f"{here.cpu}: {title}")
     show(_table(question, found))
-    own = [record.title for record in records if record.core == here.core]
-    if not own:
-        what = families()[question.family].title
-        say(f"no kernel of {what} was measured on {here.core or 'this CPU'}: {FALLBACK}")
-    elif not any(item.own for item in every):
-        say(f"the record of {own[0]} does not decide this: {FALLBACK}")
     known = "" if use in question.dispatched else "; the dispatcher does not know this use"
     say(f"use {use.name} ({use.title}){known}")
     for value, advice in found.items():
@@ -150,7 +129,8 @@ def _table(question: Question, found: Mapping[Any, tuple[Advice, ...]]) -> Table
             *(item.lengths, item.candidate.name, str(value)),
             *((f"{item.speed.cycles:.1f}", _ratio(item.speed)) if item.speed else ("-", "-")),
             *(item.on or "-", str(item.candidate.code_bytes), str(item.candidate.table.bytes)),
-            *("-" if item.init is None else f"{item.init:.0f}", _needs(item.candidate)),
+            "-" if item.init is None else f"{item.init:.0f}",
+            " ".join(sorted(item.candidate.entry.cpu_features)),
         )
         for value, advice in found.items()
         for item in advice
@@ -163,10 +143,6 @@ def _table(question: Question, found: Mapping[Any, tuple[Advice, ...]]) -> Table
 
 def _ratio(speed: Speed) -> str:
     return "-" if speed.ratio is None else f"{speed.ratio:.2f}"
-
-
-def _needs(candidate: Candidate) -> str:
-    return " ".join(sorted(candidate.entry.cpu_features))
 
 
 def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Question:
@@ -187,18 +163,18 @@ def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Quest
     return fitting[0]
 
 
-def _use(question: Question, name: str, once: bool, size: int | None) -> Use:
-    if once and name not in ("", "once"):
-        raise GhashgenError("--per-message-key means --use once", "leave out one of them")
-    if size is not None and not (name or once):
-        return question.use_at(size)
+def _use(question: Question, name: str, messages: int | None, size: int | None) -> Use:
     known = [use.name for use in question.uses]
-    wanted = "once" if once else name or known[0]
+    wanted = name or ("once" if messages == 1 else known[0])
     if wanted not in known:
         raise GhashgenError(
             f"family {question.family} has no use {wanted!r}", choose_one(wanted, known)
         )
-    return question.use(wanted)
+    if size is not None and not name and messages != 1:
+        use = question.use_at(size)
+    else:
+        use = question.use(wanted)
+    return use if messages is None else replace(use, messages=messages)
 
 
 def _pools(question: Question, values: tuple[str, ...]) -> dict[Any, list[Candidate]]:

@@ -4,7 +4,7 @@ In AES-GCM each key size has its own choice. The rule is that of every choice (`
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 
@@ -29,34 +29,51 @@ Table = Mapping[Candidate, float]
 class Decision:
     """The choice for one instruction set and class of lengths, in one use and given."""
 
-    isa: str
     use: Use
     size_class: SizeClass
     basis: str
     """measured or model."""
     on: str
     """The measured CPUs, or the modelled microarchitecture."""
-    stage: str
-    """The stage whose figures decided; empty for a model."""
     winner: Candidate
+    scored: Table = field(hash=False, repr=False)
+    """The score of every candidate."""
     cycles: float
-    """The winner's score: core cycles per message, or the model's."""
-    fastest: Candidate
-    """The candidate with the lowest score; it may lose a tie."""
-    behind: float
-    """The winner's score divided by the lowest: 1 if the winner is the fastest, always below
-    1.05.
-    """
-    runner_up: Candidate | None
-    """The best of the others."""
-    ratio: float | None
-    """The runner-up's score divided by the winner's."""
-    peer: str
+    """The winner's score: core cycles per message on the first machine, or the model's."""
+    stage: str = ""
+    """The stage whose figures decided; empty for a model."""
+    peer: str = ""
     """The best peer; empty if none was measured beside the winner."""
-    peer_ratio: float | None
+    peer_ratio: float | None = None
     """The peer's score divided by the winner's: above 1, the winner is faster."""
-    fill_at: int
+    fill_at: int = 0
     notes: tuple[str, ...] = ()
+
+    @property
+    def isa(self) -> str:
+        """The instruction set."""
+        return self.winner.unit.isa
+
+    @property
+    def fastest(self) -> Candidate:
+        """The candidate with the lowest score; it may lose a tie."""
+        return best_first(self.scored)[0]
+
+    @property
+    def behind(self) -> float:
+        """The winner's score divided by the lowest: always below 1.05."""
+        return self.scored[self.winner] / self.scored[self.fastest]
+
+    @property
+    def runner_up(self) -> Candidate | None:
+        """The best of the others."""
+        return runner_up(self.winner, self.scored)
+
+    @property
+    def ratio(self) -> float | None:
+        """The runner-up's score divided by the winner's."""
+        other = self.runner_up
+        return self.scored[other] / self.scored[self.winner] if other else None
 
     @property
     def given(self) -> Value:
@@ -67,6 +84,11 @@ class Decision:
     def is_noise(self) -> bool:
         """Whether winner and runner-up are too close to distinguish."""
         return self.ratio is not None and 1 / TIE < self.ratio < TIE
+
+
+def runner_up(winner: Candidate, scored: Table) -> Candidate | None:
+    """Return the best of the others."""
+    return next((c for c in best_first(scored) if c != winner), None)
 
 
 def combined(tables: Sequence[Table]) -> Table:
@@ -129,29 +151,22 @@ def _decision(
     winner: Candidate,
     base: Candidate,
 ) -> Decision:
-    order = best_first(scored)
-    others = [c for c in order if c != winner]
-    runner_up = others[0] if others else None
     first = next(iter(used.values()))
     score = scores([winner], first, item, use)[winner]
     peer = best_peer(first, item, use, _key_bits(winner))
     return Decision(
-        isa=winner.unit.isa,
-        use=use,
-        size_class=item,
-        basis=MEASURED,
-        on="; ".join(dict.fromkeys(host.cpu for host in used)),
+        use,
+        item,
+        MEASURED,
+        "; ".join(dict.fromkeys(host.cpu for host in used)),
+        winner,
+        scored,
+        score,
         stage=stage.name,
-        winner=winner,
-        cycles=score,
-        fastest=order[0],
-        behind=scored[winner] / scored[order[0]],
-        runner_up=runner_up,
-        ratio=scored[runner_up] / scored[winner] if runner_up else None,
         peer=peer[0] if peer else "",
         peer_ratio=peer[1] / score if peer else None,
         fill_at=_fill_at(first, item, use.modes[0][0], winner, base) if use.fills else 0,
-        notes=tuple(_notes(used, item, use, winner, runner_up)),
+        notes=tuple(_notes(used, item, use, winner, runner_up(winner, scored))),
     )
 
 
@@ -166,16 +181,16 @@ def _notes(
     item: SizeClass,
     use: Use,
     winner: Candidate,
-    runner_up: Candidate | None,
+    second: Candidate | None,
 ) -> list[str]:
     """Return what weakens a comparison."""
     out = []
     if len(used) > 1:
         out.append(f"mean over {len(used)} kinds of machine; cycles and peer are the first's")
-    if runner_up is not None:
+    if second is not None:
         keys = [
             (c.unit.code, mode, size)
-            for c in (winner, runner_up)
+            for c in (winner, second)
             for mode, size in product(use.modes[0], item.sizes)
         ]
         if any(len({figures[key].run for key in keys}) > 1 for figures in used.values()):

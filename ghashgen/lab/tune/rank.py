@@ -20,7 +20,7 @@ from ghashgen.kernels.families import functions_of
 from ghashgen.lab.tune.calls import CALLS
 from ghashgen.lab.tune.choose import Decision
 from ghashgen.lab.tune.goals import Cell, cells_of, served
-from ghashgen.lab.tune.scores import best_first, cells_of_class
+from ghashgen.lab.tune.scores import cells_of_class
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.sweep import alike
 from ghashgen.run.arguments import Values, arguments
@@ -176,28 +176,7 @@ def _decisions(
         for short in sized.classes
     ]
     winners = take(tables, lambda candidate: candidate.simplicity)
-    out: list[Decision] = []
-    for item, figures, winner in zip(use.classes, tables, winners, strict=True):
-        order = best_first(figures)
-        runner_up = next((c for c in order if c != winner), None)
-        out.append(
-            Decision(
-                isa=winner.unit.isa,
-                use=use,
-                size_class=item,
-                basis=MODEL,
-                on=table.name,
-                stage="",
-                winner=winner,
-                cycles=figures[winner],
-                fastest=order[0],
-                behind=figures[winner] / figures[order[0]],
-                runner_up=runner_up,
-                ratio=figures[runner_up] / figures[winner] if runner_up else None,
-                peer="",
-                peer_ratio=None,
-                fill_at=0,
-                notes=notes,
-            )
-        )
-    return out
+    return [
+        Decision(use, item, MODEL, table.name, winner, found, found[winner], notes=notes)
+        for item, found, winner in zip(use.classes, tables, winners, strict=True)
+    ]
