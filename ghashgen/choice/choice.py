@@ -93,13 +93,6 @@ class Chooser:
         made = self._levels_of(host, use).values()
         return next((row.picks for row in made if row.needs <= features), ())
 
-    def at(self, host: Host, features: Features, size: int, mode: str = "") -> Pick | None:
-        """Return a CPU's pick for messages of `size` bytes, by the use that they have
-        (`Question.use_at`); None if it can run no kernel.
-        """
-        picks = self.picks(host, features, self._pool[0].question.use_at(size, mode))
-        return pick_at(picks, size) if picks else None
-
     def _for(self, use: Use) -> list[Candidate]:
         return [c for c in self._pool if c.exports(use.exports)]
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 from ghashgen.choice.candidate import Candidate
 from ghashgen.choice.classes import SizeClass
@@ -109,7 +110,7 @@ class Figures:
     ) -> Scores | None:
         found = scored(
             pool,
-            [(mode, size) for mode in modes for size in sizes],
+            [*product(modes, sizes)],
             lambda c, mode, size: self.cycles(c.measured_as, mode, size, messages),
         )
         return Scores(self.record, modes, sizes, found) if found else None

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ghashgen.choice.candidate import candidates
-from ghashgen.choice.choice import Chooser
+from ghashgen.choice.choice import Chooser, pick_at
 from ghashgen.choice.cores import host_of, record_features, vendor_of
 from ghashgen.choice.families.registry import questions
 from ghashgen.choice.figures import of_other_code
@@ -102,22 +102,18 @@ def standings(
     records: Sequence[Record], entries: Collection[Entry], family: str
 ) -> tuple[Standing, ...]:
     """Return each of these records of a family, likewise."""
-    pool = candidates(entries, family)
-    pool = tuple(c for c in pool if c.abi == min(one.abi for one in pool))
-    question = questions()[family]
+    question, pool = questions()[family], candidates(entries, family)
+    abi = min((c.abi for c in pool), default="")
     choosers = {
-        value: Chooser(own, records)
+        value: Chooser([c for c in pool if (c.given, c.abi) == (value, abi)], records)
         for value in question.values
-        if (own := [c for c in pool if c.given == value])
     }
 
     def takes(record: Record, size: int, mode: str, key: int) -> str:
-        chooser = choosers.get(key or question.asked[0])
-        if chooser is None:
-            return ""
+        chooser, use = choosers[key or question.asked[0]], question.use_at(size, mode)
         host = host_of(chooser.hosts, record.results.machine.cpu, vendor_of(record))
-        pick = chooser.at(host, record_features(record), size, mode)
-        return pick.candidate.name if pick else ""
+        picks = chooser.picks(host, record_features(record), use)
+        return pick_at(picks, size).candidate.name if picks else ""
 
     return tuple(
         Standing(record, partial(takes, record), sorted(of_other_code(record, pool)))

@@ -165,15 +165,14 @@ def _question(family: str | None, given: Mapping[str, tuple[str, ...]]) -> Quest
 
 def _use(question: Question, name: str, messages: int | None, size: int | None) -> Use:
     known = [use.name for use in question.uses]
+    if size is not None and messages != 1:
+        name = name or question.use_at(size).name
     wanted = name or ("once" if messages == 1 else known[0])
     if wanted not in known:
         raise GhashgenError(
             f"family {question.family} has no use {wanted!r}", choose_one(wanted, known)
         )
-    if size is not None and not name and messages != 1:
-        use = question.use_at(size)
-    else:
-        use = question.use(wanted)
+    use = question.use(wanted)
     return use if messages is None else replace(use, messages=messages)
 
 

@@ -14,10 +14,9 @@ from ghashgen.records.levels import LEVELS
 def taken(speed: Speed, report: Report) -> dict[str, Any]:
     """Return a CPU's rows on the first screen: for each class of lengths, the kernel to take."""
     isas = {variant.name: str(variant.axes["isa"]) for variant in report.variants}
-    longest = [item.sizes[-1] for item in CLASSES]
-    sizes = [size for size in longest if speed.taken(size)] or speed.sizes[-1:]
+    sizes = [item.sizes[-1] for item in CLASSES if speed.taken(item.sizes[-1])]
     rows = []
-    for size in sizes:
+    for size in sizes or speed.sizes[-1:]:
         kernel = speed.taken(size)
         # A run with only narrow kernels is compared with narrow peers.
         peer = speed.best("peer", size, max(speed.levels, default=0))

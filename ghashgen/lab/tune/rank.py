@@ -7,6 +7,7 @@ the figure is a lower bound, which is further off for shorter messages.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 from ghashgen.arch.decoder import Native
 from ghashgen.arch.registry import uarch as uarch_named
@@ -20,7 +21,6 @@ from ghashgen.kernels.families import functions_of
 from ghashgen.lab.tune.calls import CALLS
 from ghashgen.lab.tune.choose import Decision
 from ghashgen.lab.tune.goals import Cell, cells_of, served
-from ghashgen.lab.tune.scores import cells_of_class
 from ghashgen.lab.tune.space import Candidate
 from ghashgen.lab.tune.sweep import alike
 from ghashgen.run.arguments import Values, arguments
@@ -172,7 +172,7 @@ def _decisions(
     if not cycles:
         return []
     tables = [
-        scored(cycles, cells_of_class(short, use), lambda c, *cell: cycles[c].get(cell))
+        scored(cycles, [*product(use.modes[0], short.sizes)], lambda c, *cell: cycles[c].get(cell))
         for short in sized.classes
     ]
     winners = take(tables, lambda candidate: candidate.simplicity)

@@ -1,6 +1,7 @@
 """Scores: one number for a kernel in a class of lengths, for a use."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from ghashgen.choice.classes import SizeClass
 from ghashgen.choice.questions import Use
@@ -16,20 +17,14 @@ def scores(
     candidates: Sequence[Candidate], figures: Figures, item: SizeClass, use: Use
 ) -> dict[Candidate, float]:
     """Return the score of every candidate that has one, in core cycles per message."""
-    return scored(
-        candidates, cells_of_class(item, use), lambda c, *at: cycles(figures, c.unit.code, *at)
-    )
+    at = [*product(use.modes[0], item.sizes)]
+    return scored(candidates, at, lambda c, *where: cycles(figures, c.unit.code, *where))
 
 
 def cycles(figures: Figures, code: str, mode: str, size: int) -> float | None:
     """Return the core cycles of a code or peer; None if not measured."""
     found = figures.get((code, mode, size))
     return None if found is None else found.cell.cycles
-
-
-def cells_of_class(item: SizeClass, use: Use) -> list[tuple[str, int]]:
-    """Return the modes and sizes that decide a class."""
-    return [(mode, size) for mode in use.modes[0] for size in item.sizes]
 
 
 def best_first(table: Mapping[Candidate, float]) -> list[Candidate]:
@@ -47,7 +42,7 @@ def best_peer(figures: Figures, item: SizeClass, use: Use, key: int) -> tuple[st
         for (code, _, _), figure in figures.items()
         if (figure.kind, figure.key) == ("peer", key)
     }
-    at = cells_of_class(item, use)
+    at = [*product(use.modes[0], item.sizes)]
     found = scored(sorted(peers), at, lambda name, *where: cycles(figures, name, *where))
     best = min(found, key=lambda name: (found[name], name), default=None)
     return None if best is None else (best, found[best])
