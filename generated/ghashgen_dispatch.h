@@ -12,51 +12,40 @@
  *   avx2/ghash_avx2_karatsuba_clmul2_x16
  *   avx2/ghash_avx2_karatsuba_clmul2_x16_natural
  *   avx2/ghash_avx2_winograd_clmul1_x16
- *   avx2/ghash_avx2_winograd_clmul1_x16_ahead
  *   avx2/ghash_avx2_winograd_clmul1_x16_icx
  *   avx2/ghash_avx2_winograd_clmul1_x16_segments
+ *   avx2/ghash_avx2_winograd_clmul1_x32
  *   avx2/ghash_avx2_winograd_clmul1_x8
  *   avx2/ghash_avx2_winograd_clmul1_x8_natural
  *   avx512/ghash_avx512_k_clmul1_x16
  *   avx512/ghash_avx512_k_clmul1_x16_natural_lanes
- *   avx512/ghash_avx512_k_clmul1_x4
  *   avx512/ghash_avx512_winograd_clmul1_x16_lanes
  *   avx512/ghash_avx512_winograd_clmul1_x16_segments
  *   avx512/ghash_avx512_winograd_clmul1_x48_spr
- *   avx512vl/ghash_avx512vl_k_clmul1_x8
- *   avx512vl/ghash_avx512vl_k_clmul1_x8_natural
  *   avx/ghash_avx_k_clmul1_x1
+ *   avx/ghash_avx_k_clmul1_x12
  *   avx/ghash_avx_k_clmul1_x2
- *   avx/ghash_avx_k_clmul1_x4
- *   avx/ghash_avx_k_clmul1_x8_ahead
- *   avx/ghash_avx_karatsuba_shiftxor_x8
- *   avx/ghash_avx_schoolbook_clmul2_x1
+ *   avx/ghash_avx_winograd_clmul1_x16
  *   avx/ghash_avx_winograd_clmul1_x16_segments
  *   avx/ghash_avx_winograd_clmul1_x16_stackswap
  *   avx/ghash_avx_winograd_clmul1_x32_stackswap
  *   avx/ghash_avx_winograd_clmul1_x4
  *   avx/ghash_avx_winograd_clmul1_x8
- *   avx/ghash_avx_winograd_clmul1_x8_ahead
  *   avx/ghash_avx_winograd_clmul1_x8_skx
- *   avx/ghash_avx_winograd_clmul1_x8_stackswap
  *   sse/ghash_sse_k_clmul1_x1
  *   sse/ghash_sse_k_clmul1_x2
- *   sse/ghash_sse_k_clmul1_x4
- *   sse/ghash_sse_karatsuba_shiftxor_x8
- *   sse/ghash_sse_schoolbook_clmul2_x1
  *   sse/ghash_sse_winograd_clmul1_x16_segments
  *   sse/ghash_sse_winograd_clmul1_x4
- *   sse/ghash_sse_winograd_clmul1_x6
  *   sse/ghash_sse_winograd_clmul1_x8
+ *   avx2/polyval_avx2_k_clmul1_x16
  *   avx2/polyval_avx2_k_clmul1_x8
  *   avx2/polyval_avx2_winograd_clmul1_x16
  *   avx2/polyval_avx2_winograd_clmul1_x8
  *   avx512/polyval_avx512_k_clmul1_x16
  *   avx512/polyval_avx512_k_clmul1_x8
- *   avx512/polyval_avx512_winograd_clmul1_x16
- *   avx512vl/polyval_avx512vl_k_clmul1_x8
  *   avx/polyval_avx_k_clmul1_x16
  *   avx/polyval_avx_k_clmul1_x8
+ *   avx/polyval_avx_winograd_clmul1_x16
  *   avx/polyval_avx_winograd_clmul1_x8
  *   sse/polyval_sse_k_clmul1_x8
  *   sse/polyval_sse_winograd_clmul1_x8
@@ -116,7 +105,7 @@ enum ghashgen_op {
 /* ---- One key, many messages ---- */
 
 /* The size of a key's tables, and their number. */
-#define GHASHGEN_KEY_TABLES_BYTES 4224
+#define GHASHGEN_KEY_TABLES_BYTES 2560
 #define GHASHGEN_KEY_SLOTS 3
 
 struct ghashgen_choice;

@@ -227,11 +227,21 @@ void gcm256_avx2_k_clmul1_x16_short_encrypt(const void *ctx, uint8_t counter[16]
 void gcm256_avx2_k_clmul1_x16_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx2_k_clmul1_x16_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx2_k_clmul1_x16_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx2_winograd_clmul1_x16_init(void *ctx, const uint8_t *key);
+void gcm256_avx2_winograd_clmul1_x16_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx2_winograd_clmul1_x16_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx2_winograd_clmul1_x16_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx2_winograd_clmul1_x16_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_k_clmul1_x32_short_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_k_clmul1_x32_short_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_k_clmul1_x32_short_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 int gcm256_avx512_k_clmul1_x32_short_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
 int gcm256_avx512_k_clmul1_x32_short_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
+void gcm256_avx512_winograd_clmul1_x32_init(void *ctx, const uint8_t *key);
+void gcm256_avx512_winograd_clmul1_x32_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+void gcm256_avx512_winograd_clmul1_x32_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
+int gcm256_avx512_winograd_clmul1_x32_seal(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, uint8_t tag[16]);
+int gcm256_avx512_winograd_clmul1_x32_open(const void *ctx, const uint8_t *iv, size_t iv_len, const uint8_t *aad, size_t aad_len, const uint8_t *in, size_t len, uint8_t *out, const uint8_t *tag, size_t tag_len);
 void gcm256_avx512_winograd_clmul1_x32_streams_init(void *ctx, const uint8_t *key);
 void gcm256_avx512_winograd_clmul1_x32_streams_encrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
 void gcm256_avx512_winograd_clmul1_x32_streams_decrypt(const void *ctx, uint8_t counter[16], uint8_t x[16], const uint8_t *in, uint8_t *out, size_t len);
@@ -291,7 +301,9 @@ enum {
     GCM192_AVX_WINOGRAD_CLMUL1_X8,
     GCM192_SSE_WINOGRAD_CLMUL1_X8,
     GCM256_AVX2_K_CLMUL1_X16_SHORT,
+    GCM256_AVX2_WINOGRAD_CLMUL1_X16,
     GCM256_AVX512_K_CLMUL1_X32_SHORT,
+    GCM256_AVX512_WINOGRAD_CLMUL1_X32,
     GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS,
     GCM256_AVX_WINOGRAD_CLMUL1_X8,
     GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT,
@@ -365,11 +377,20 @@ static const struct ghashgen_gcm_kernel kernels[] = {
         {"gcm256_avx2_k_clmul1_x16_short", 816, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx2_k_clmul1_x16_short_init, gcm256_avx2_k_clmul1_x16_short_encrypt, gcm256_avx2_k_clmul1_x16_short_decrypt, gcm256_avx2_k_clmul1_x16_short_seal, gcm256_avx2_k_clmul1_x16_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX2_WINOGRAD_CLMUL1_X16] =
+        {"gcm256_avx2_winograd_clmul1_x16", 1008, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx2_winograd_clmul1_x16_init, gcm256_avx2_winograd_clmul1_x16_encrypt, gcm256_avx2_winograd_clmul1_x16_decrypt, gcm256_avx2_winograd_clmul1_x16_seal, gcm256_avx2_winograd_clmul1_x16_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_K_CLMUL1_X32_SHORT] =
         {"gcm256_avx512_k_clmul1_x32_short", 1520, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
          | F(VPCLMULQDQ) | F(VAES),
          gcm256_avx512_k_clmul1_x32_short_init, gcm256_avx512_k_clmul1_x32_short_encrypt, gcm256_avx512_k_clmul1_x32_short_decrypt, gcm256_avx512_k_clmul1_x32_short_seal, gcm256_avx512_k_clmul1_x32_short_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+    [GCM256_AVX512_WINOGRAD_CLMUL1_X32] =
+        {"gcm256_avx512_winograd_clmul1_x32", 2096, 1,
+         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+         | F(VPCLMULQDQ) | F(VAES),
+         gcm256_avx512_winograd_clmul1_x32_init, gcm256_avx512_winograd_clmul1_x32_encrypt, gcm256_avx512_winograd_clmul1_x32_decrypt, gcm256_avx512_winograd_clmul1_x32_seal, gcm256_avx512_winograd_clmul1_x32_open, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
     [GCM256_AVX512_WINOGRAD_CLMUL1_X32_STREAMS] =
         {"gcm256_avx512_winograd_clmul1_x32_streams", 2096, 1,
          F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
@@ -405,7 +426,7 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -432,15 +453,9 @@ static const struct choice choices[] = {
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1d),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        128, GHASHGEN_GCM_MIXED, UINT32_C(0x2),
+        128, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
     },
@@ -462,7 +477,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_PACKETS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
@@ -493,7 +508,7 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -582,14 +597,14 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM128_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: text on amd-26-2-1 */
     {
@@ -601,7 +616,7 @@ static const struct choice choices[] = {
     {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM128_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
@@ -614,6 +629,44 @@ static const struct choice choices[] = {
         128, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM128_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM128_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM128_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        128, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM128_SSE_K_CLMUL1_X8_SHORT],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
@@ -807,10 +860,48 @@ static const struct choice choices[] = {
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX512_WINOGRAD_CLMUL1_X32],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM192_AVX2_WINOGRAD_CLMUL1_X16],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX),
+        &kernels[GCM192_AVX_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        192, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM192_SSE_WINOGRAD_CLMUL1_X8],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
@@ -841,21 +932,21 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_MIXED, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: imix on amd-26-2-1 */
     {
@@ -867,7 +958,7 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: imix on amd-25-17-1 */
     {
@@ -885,107 +976,83 @@ static const struct choice choices[] = {
     {
         256, GHASHGEN_GCM_PACKETS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
+        &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_RECORDS, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: seal and open on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: seal and open on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_BULK, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
-    },
-    /* Zen 5: seal and open on amd-26-2-1 */
-    {
-        256, GHASHGEN_GCM_BULK, UINT32_C(0x2),
-        F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
     /* Zen 4, Zen 5, other Intel, other AMD, other: pieces-16 and pieces-1k and pieces-16k and open-pieces-1k on amd-25-17-1 */
     {
@@ -1005,50 +1072,76 @@ static const struct choice choices[] = {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
         | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+        &kernels[GCM256_AVX512_WINOGRAD_CLMUL1_X32],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1-without-avx-512 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
         F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 5: text on amd-26-2-1 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
     /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
     {
         256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
         F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
-        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+        &kernels[GCM256_AVX2_WINOGRAD_CLMUL1_X16],
     },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
         &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: text on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
-        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
-        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
-    },
-    /* Zen 4, other Intel, other AMD, other: text on amd-25-17-1 */
-    {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1d),
+        256, GHASHGEN_GCM_PARTS, UINT32_C(0x1f),
         F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
         &kernels[GCM256_SSE_WINOGRAD_CLMUL1_X8],
     },
-    /* Zen 5: text on amd-26-2-1 */
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
     {
-        256, GHASHGEN_GCM_PARTS, UINT32_C(0x2),
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX512F) | F(AVX512BW) | F(AVX512VL) | F(AVX512DQ)
+        | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX512_K_CLMUL1_X32_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1-without-avx-512 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) |
+        F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 5: seal and open on amd-26-2-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x2),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1d),
+        F(PCLMULQDQ) | F(AESNI) | F(AVX) | F(AVX2) | F(VPCLMULQDQ) | F(VAES),
+        &kernels[GCM256_AVX2_K_CLMUL1_X16_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
         F(PCLMULQDQ) | F(AESNI) | F(AVX),
-        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8],
+        &kernels[GCM256_AVX_WINOGRAD_CLMUL1_X8_SHORT],
+    },
+    /* Zen 4, Zen 5, other Intel, other AMD, other: seal and open on amd-25-17-1 */
+    {
+        256, GHASHGEN_GCM_SHORT, UINT32_C(0x1f),
+        F(SSE2) | F(SSSE3) | F(SSE4_1) | F(PCLMULQDQ) | F(AESNI),
+        &kernels[GCM256_SSE_K_CLMUL1_X8_SHORT],
     },
 };
 #define CHOICES (sizeof choices / sizeof choices[0])

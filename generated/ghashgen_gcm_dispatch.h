@@ -19,7 +19,9 @@
  *   avx/gcm192_avx_winograd_clmul1_x8
  *   sse/gcm192_sse_winograd_clmul1_x8
  *   avx2/gcm256_avx2_k_clmul1_x16_short
+ *   avx2/gcm256_avx2_winograd_clmul1_x16
  *   avx512/gcm256_avx512_k_clmul1_x32_short
+ *   avx512/gcm256_avx512_winograd_clmul1_x32
  *   avx512/gcm256_avx512_winograd_clmul1_x32_streams
  *   avx/gcm256_avx_winograd_clmul1_x8
  *   avx/gcm256_avx_winograd_clmul1_x8_short
@@ -82,6 +84,7 @@ enum ghashgen_gcm_use {
     GHASHGEN_GCM_BULK, /* long messages: 64 KiB and more */
     GHASHGEN_GCM_PIECES, /* messages in pieces, which come and go before the tag is known */
     GHASHGEN_GCM_PARTS, /* parts of messages, which the caller begins and ends: encrypt and decrypt */
+    GHASHGEN_GCM_SHORT, /* messages to 256 bytes */
 };
 
 struct ghashgen_gcm_kernel {
