@@ -23,9 +23,9 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.aes.cipher import inner_rounds, rounds
 from ghashgen.kernels.gcm.kernel import GcmKernel
 from ghashgen.kernels.gcm.parts import ends
-from ghashgen.kernels.gcm.parts.cipher import inner_rounds, rounds
 from ghashgen.kernels.gcm.parts.plan import (
     NARROW,
     ONE,

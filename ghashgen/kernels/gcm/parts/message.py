@@ -11,9 +11,9 @@ from functools import partial
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.aes.cipher import RoundKeys
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import RoundKeys
-from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.directions import decrypt_text, encrypt_text
 from ghashgen.kernels.gcm.parts.few import most_bytes, narrow, short
 from ghashgen.kernels.gcm.parts.lengths import length_block

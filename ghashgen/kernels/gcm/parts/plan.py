@@ -20,7 +20,7 @@ from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.schemes import aggregate
 from ghashgen.ir.builder import Builder, Value
 from ghashgen.ir.program import Mem, VReg
-from ghashgen.kernels.gcm.parts.cipher import add_text
+from ghashgen.kernels.aes.cipher import add_text
 from ghashgen.kernels.gcm.parts.ends import End, last_lane
 from ghashgen.kernels.gcm.parts.text import Place
 from ghashgen.kernels.hash.kernel import Kernel

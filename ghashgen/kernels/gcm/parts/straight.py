@@ -10,9 +10,9 @@ from functools import partial
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.program import Label, Mem, VReg
+from ghashgen.kernels.aes.cipher import rounds
 from ghashgen.kernels.gcm.kernel import ENTRY_BYTES
 from ghashgen.kernels.gcm.parts import ends
-from ghashgen.kernels.gcm.parts.cipher import rounds
 from ghashgen.kernels.gcm.parts.directions import group_loop
 from ghashgen.kernels.gcm.parts.plan import WIDE, Path, States, Sums, accumulators, choose, products
 from ghashgen.kernels.gcm.parts.tag import MASK, add_mask

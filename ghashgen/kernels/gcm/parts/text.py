@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem, VReg
+from ghashgen.kernels.aes.cipher import RoundKeys, add_text, rounds
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.cipher import RoundKeys, add_text, rounds
-from ghashgen.kernels.gcm.parts.counters import Counters
 
 IN_TEXT = "text"
 """The region of both texts (`ir.program.Mem`). They may be one, and overlap nothing else."""
