@@ -76,10 +76,8 @@ def _behind(text: Place) -> tuple[VReg, VReg, VReg | None]:
 def _far_and_near(text: Place, powers: VReg) -> list[Value]:
     """Record the entries of H^(m+2), where `powers` stands, and of H, one lane each."""
     b, kernel = text.b, text.kernel
-    far, near = (
-        entries(kernel.hash, powers, kernel.layout.top),
-        entries(kernel.hash, text.context, 1),
-    )
+    far = entries(kernel.hash, powers, kernel.layout.top)
+    near = entries(kernel.hash, text.context, 1)
     return [
         b.insert_lane(b.load(a, "H^(m+2)"), 1, b.load(c, "H"), 2, "both")
         for a, c in zip(far, near, strict=True)
