@@ -2,9 +2,9 @@
 
 from ghashgen.ir.builder import Builder
 from ghashgen.ir.program import Mem
+from ghashgen.kernels.aes.counters import Counters
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.counters import Counters
 from ghashgen.kernels.gcm.parts.directions import encrypt_text
 from ghashgen.kernels.gcm.parts.params import TEXT
 from ghashgen.kernels.gcm.parts.text import Text

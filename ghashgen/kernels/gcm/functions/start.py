@@ -1,9 +1,9 @@
 """NAME_start(ctx, state, iv, iv_len): begins a message in pieces."""
 
 from ghashgen.ir.builder import Builder
+from ghashgen.kernels.aes.counters import next_block
 from ghashgen.kernels.core import Function
 from ghashgen.kernels.gcm.kernel import GcmKernel
-from ghashgen.kernels.gcm.parts.counters import next_block
 from ghashgen.kernels.gcm.parts.lengths import check_iv
 from ghashgen.kernels.gcm.parts.params import (
     CONTEXT,
