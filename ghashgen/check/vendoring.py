@@ -280,7 +280,6 @@ def _said(prepared: Prepared, evidence: Sequence[Evidence]) -> str:
             "line": families()[entry.family].line(entry.axes),
             "file": order.host.place(entry.file),
             "caller": caller or (IDLE if entry.name in prepared.idle else ""),
-            "idle": False,
             "evidence": known,
             "again": _command("prove", artefact.kernel, target),
             "object": _of_an_object(artefact.kernel, target),
