@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ghashgen.support.errors import GhashgenError
-from ghashgen.support.wording import counted
 from ghashgen.verify.checking import Checked, check_function
 from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.engine.family import Function, Statement
-from ghashgen.verify.meaning.ways import ways_of
+from ghashgen.verify.meaning.operations import TEXTS, meaning_of
 from ghashgen.verify.prove import THEOREMS, FunctionProof, Theorem, prove_function
 from ghashgen.verify.search.kernel import find_function
 from ghashgen.verify.x86_64.elf import Image
@@ -35,7 +34,7 @@ class Certified:
     """A way to prove functions in which certificates have a part."""
 
     given: Mapping[str, object] = field(default_factory=dict)
-    """Certificates by their names (`ghashgen.verify.meaning.ways`)."""
+    """Certificates by the symbols of their functions."""
     say: Callable[[str], None] = lambda text: None
     """Called with a line before a search, which may take minutes."""
     found: dict[str, Any] = field(default_factory=dict)
@@ -50,9 +49,10 @@ class Certified:
         names: set[str] = set()
         for function in spec.functions:
             try:
-                names |= ways_of(spec, function).keys()
+                meaning_of(spec, function)
             except Refutation:
                 continue
+            names.add(function.symbol)
         if odd := sorted(self.given.keys() - names):
             raise GhashgenError(
                 f"certificates of {', '.join(odd)}, which the statement does not need",
@@ -68,7 +68,7 @@ class Certified:
             Refutation: it is not proved; if no certificate was found either, the prover's reason.
         """
         began = time.perf_counter()
-        if any(name.removesuffix(" in place") == function.symbol for name in self.given):
+        if function.symbol in self.given:
             return _proof(spec, check_function(image, spec, function, self.given), began)
         try:
             return prove_function(image, spec, function, lengths)
@@ -87,9 +87,7 @@ class Certified:
 
 def _proof(spec: Statement, checked: Checked, began: float) -> FunctionProof:
     whats = (*THEOREMS, "wipe") if spec.wipe else THEOREMS
-    method = counted(checked.ways, "certificate") + (
-        ", apart and in place" if checked.ways > 1 else ""
-    )
+    method = "certificate" + (", apart and in place" if checked.operation in TEXTS else "")
     return FunctionProof(
         checked.symbol,
         checked.operation,

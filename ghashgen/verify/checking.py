@@ -3,9 +3,9 @@
     check_object(Path("kernel.o"), spec, json.loads(text))
 
 Whoever wrote the certificates, and however, is of no consequence: nothing here searches. They are
-plain data, one for each way in which a function may be called (`ghashgen.verify.meaning.ways`):
+plain data, one for each function by its symbol:
 
-    {"schema": 1, "functions": {"gcm_open": certificate, "gcm_open in place": certificate}}
+    {"schema": 1, "functions": {"gcm_seal": certificate, "gcm_open": certificate}}
 
 The form of a certificate stands in `ghashgen.verify.rules.assertion`.
 """
@@ -20,7 +20,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
-from ghashgen.verify.meaning.ways import ways_of
+from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.x86_64.decoding import decode
@@ -32,11 +32,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Checked:
-    """One function that has been checked, in all its ways, and what that took."""
+    """One function that has been checked, and what that took."""
 
     symbol: str
     operation: str
-    ways: int
     steps: int
     cases: int
     returns: int
@@ -54,8 +53,7 @@ def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[C
     symbols = [function.symbol for function in spec.functions]
     if not symbols or len(set(symbols)) != len(symbols):
         raise unsupported("no function is stated, or one twice")
-    names = {name for function in spec.functions for name in ways_of(spec, function)}
-    if odd := sorted(certificates.keys() ^ names):
+    if odd := sorted(certificates.keys() ^ set(symbols)):
         raise unsupported(f"{', '.join(odd)}: a function and no certificate, or one of no function")
     image = load_image(source)
     return tuple(check_function(image, spec, f, certificates) for f in spec.functions)
@@ -64,30 +62,22 @@ def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[C
 def check_function(
     image: Image, spec: Statement, function: Function, certificates: Mapping[str, object]
 ) -> Checked:
-    """Check one function by the certificates of all its ways.
+    """Check one function by its certificate.
 
     Raises:
-        Refutation: one is missing or refused.
+        Refutation: it is missing or refused.
     """
-    runs = []
+    symbol = function.symbol
     try:
-        for name, meaning in ways_of(spec, function).items():
-            if name not in certificates:
-                raise unsupported(f"no certificate of {name}")
-            runs.append(check_way(image, meaning(), certificates[name]))
+        if symbol not in certificates:
+            raise unsupported(f"no certificate of {symbol}")
+        return _check(image, function, meaning_of(spec, function), certificates[symbol])
     except Refutation as error:
-        error.symbol = function.symbol
+        error.symbol = symbol
         raise
-    steps, cases, returns = (sum(one) for one in zip(*runs, strict=True))
-    return Checked(function.symbol, function.operation, len(runs), steps, cases, returns)
 
 
-def check_way(image: Image, meaning: Meaning, certificate: object) -> tuple[int, int, int]:
-    """Check a function in one way; return its instructions, cases and returns.
-
-    Raises:
-        Refutation: the certificate is refused.
-    """
+def _check(image: Image, function: Function, meaning: Meaning, certificate: object) -> Checked:
     try:
         checker = Checker(image, meaning, read_certificate(certificate))
         checker.check()
@@ -101,7 +91,9 @@ def check_way(image: Image, meaning: Meaning, certificate: object) -> tuple[int,
     finally:
         # Forms are large, and terms refer to their pool: do not wait for a garbage collection.
         meaning.terms.clear()
-    return checker.steps, checker.runs, checker.returns
+    return Checked(
+        function.symbol, function.operation, checker.steps, checker.runs, checker.returns
+    )
 
 
 def text_of(certificates: Mapping[str, object]) -> str:

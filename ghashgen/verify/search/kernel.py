@@ -1,17 +1,17 @@
 """Finds the certificates of an object, for `ghashgen.verify.checking`. Nothing here is trusted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ghashgen.verify.checking import SCHEMA, check_way
+from ghashgen.verify.checking import SCHEMA, check_function
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.operations import meaning_of
 from ghashgen.verify.meaning.power import Power
-from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
 from ghashgen.verify.search.pieces import certificates as pieces
@@ -33,36 +33,27 @@ def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
 
 
 def find_function(image: Image, spec: Statement, function: Function) -> dict[str, Any]:
-    """Return the certificates of a function, one for each way, by their names.
+    """Return the certificate of a function by its name: the first that the rules accept.
 
     Raises:
         Refutation: of the last one that was tried.
     """
-    try:
-        return {
-            name: _accepted(image, spec, meaning)
-            for name, meaning in ways_of(spec, function).items()
-        }
-    except Refutation as error:
-        error.symbol = function.symbol
-        raise
-
-
-def _accepted(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> dict[str, Any]:
-    """Return the first certificate that the rules accept."""
     refused = unsupported("search: no certificate")
     try:
-        for data in _proposed(image, spec, meaning()):
+        for data in _proposed(image, spec, meaning_of(spec, function)):
             try:
-                check_way(image, meaning(), data)
+                check_function(image, spec, function, {function.symbol: data})
             except Refutation as error:
                 refused = error
             else:
-                return data
+                return {function.symbol: data}
+    except Refutation as error:
+        refused = error
     except UndecidedError as error:
         refused = unsupported(f"search: {error}")
     except (RecursionError, MemoryError) as error:
         refused = unsupported(f"search: {type(error).__name__}")
+    refused.symbol = function.symbol
     raise refused
 
 

@@ -1,8 +1,4 @@
-"""Every way in which a function may be called, and what it means then.
-
-Each way needs a certificate. A function that reads and writes a text is called with two buffers or
-with one; every other function is called in one way.
-"""
+"""What a function means, by its operation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,8 +22,8 @@ TEXTS: Mapping[str, Callable[..., Function]] = {
     "encrypt_more": more_of,
     "decrypt_more": more_of,
 }
-"""The operations of AES-GCM that read and write a text: what makes their meaning from statement,
-function and `in_place`."""
+"""The operations of AES-GCM that read and write a text: what makes their meaning from statement and
+function."""
 
 OTHERS: Mapping[str, Callable[..., Function]] = {
     "init": init_of,
@@ -42,25 +38,19 @@ OTHERS: Mapping[str, Callable[..., Function]] = {
 """Its other operations: what makes their meaning from statement and function."""
 
 
-def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
-    """Return what a function means in each way, by the names of their certificates.
-
-    The name is the function's symbol, and "SYMBOL in place" where input and output are one buffer.
+def meaning_of(spec: Any, function: Any) -> Function:
+    """Return what a function means, whether its input and output are two buffers or one.
 
     Raises:
         Refutation: the rules do not cover the function.
     """
-    symbol, operation = function.symbol, function.operation
+    operation = function.operation
     if isinstance(spec, KernelSpec):
-        return {symbol: lambda: hash.meaning_of(spec, function)}
+        return hash.meaning_of(spec, function)
     if isinstance(spec, GcmSpec) and operation in OTHERS:
-        return {symbol: lambda: OTHERS[operation](spec, function)}
+        return OTHERS[operation](spec, function)
     if not isinstance(spec, GcmSpec) or operation not in TEXTS:
         raise unsupported(f"no rules of the checker cover {operation}")
     if (function.length_multiple, function.length_unit) != (1, 1):
         raise unsupported(f"the checker knows {operation} of any number of bytes only")
-    make = TEXTS[operation]
-    return {
-        symbol: lambda: make(spec, function),
-        f"{symbol} in place": lambda: make(spec, function, True),
-    }
+    return TEXTS[operation](spec, function)
