@@ -219,7 +219,7 @@ class Memory:
                 raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
 
     def renamed(self, values: "Mapping[str, int | Linear]") -> None:
-        """Replace unknowns by numbers, in all places."""
+        """Replace unknowns by numbers, in all places, none of which becomes another."""
         assert isinstance(self.facts, Facts)
         written = {
             name: [(replaced(self.place(key), values), what) for key, what in cells.items()]
@@ -228,6 +228,8 @@ class Memory:
         self.bases = [()]
         for name, cells in written.items():
             self.written[name] = {self.key(place): what for place, what in cells}
+            if len(self.written[name]) != len(cells):
+                raise unsupported(f"two written places of {name} that are one", self.terms.at)
 
     def _touch(self, offset: int, size: int, store: bool) -> None:
         """Check that an access to the stack leaves return addresses alone; note how far it went."""
