@@ -47,7 +47,7 @@ def proved(found: Image, in_place: bool) -> dict[str, Any]:
     Raises:
         Refutation: none is found, or it is refused.
     """
-    one = certificate(found, message_of(SPEC, OPEN, in_place), SPEC.abi)
+    one = certificate(Checker(found, message_of(SPEC, OPEN, in_place), {}), SPEC.abi)
     check(found, in_place, one)
     return one
 

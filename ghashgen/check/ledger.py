@@ -20,7 +20,7 @@ from ghashgen.kernels.manifest import Entry
 from ghashgen.output.artefact import sha256
 from ghashgen.support.documents import Document
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.prove import THEOREMS, FunctionProof
+from ghashgen.verify.theorems import THEOREMS, FunctionProof
 
 NAME = "PROOFS.json"
 EXPECTED = Path("docs") / "expected-theorems.txt"

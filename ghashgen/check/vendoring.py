@@ -37,7 +37,7 @@ from ghashgen.support.errors import GhashgenError
 from ghashgen.support.paths import cache_folder, project_root
 from ghashgen.support.templates import environment
 from ghashgen.support.toolchain import find_assembler
-from ghashgen.verify.prove import FunctionProof, covered
+from ghashgen.verify.theorems import FunctionProof, covered
 
 INTO = "--into"
 """The option that names the folder, for remedies."""

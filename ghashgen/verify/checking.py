@@ -7,17 +7,20 @@ plain data, one for each way in which a function may be called (`ghashgen.verify
 
     {"schema": 1, "functions": {"gcm_open": certificate, "gcm_open in place": certificate}}
 
-The form of a certificate stands in `ghashgen.verify.rules.assertion`.
+The form of a certificate stands in `ghashgen.verify.rules.assertion`. That of a function that
+aligns its frame to 32 or 64 bytes is {"stack": {"8": certificate, "24": …, "40": …, "56": …}}: one
+for each value that the stack pointer may have at the entry, modulo 64.
 """
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ghashgen.support.errors import GhashgenError
-from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.ways import ways_of
@@ -29,17 +32,34 @@ from ghashgen.verify.x86_64.machine import text_of as nasm_text
 
 SCHEMA = 1
 
+CALLED = (16, 8)
+"""What the calling conventions say of the stack pointer at the entry: 8 modulo 16."""
+
+ALIGNED = 64
+RESIDUES = {str(k): k for k in range(8, ALIGNED, 16)}
+"""What it may be modulo 64 then: cases of a function that aligns its frame itself."""
+
+NOTHING: dict[str, object] = {"assertions": {}}
+"""The certificate of a run that is not cut."""
+
 
 @dataclass(frozen=True)
-class Checked:
-    """One function that has been checked, in all its ways, and what that took."""
+class Way:
+    """One way of a function that has been checked: for which numbers, and what that took."""
 
-    symbol: str
-    operation: str
-    ways: int
+    numbers: str
     steps: int
     cases: int
     returns: int
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One function that has been checked, in all its ways by their names."""
+
+    symbol: str
+    operation: str
+    ways: Mapping[str, Way]
 
 
 def check_object(source: bytes | Path, spec: Statement, data: object) -> tuple[Checked, ...]:
@@ -69,39 +89,120 @@ def check_function(
     Raises:
         Refutation: one is missing or refused.
     """
-    runs = []
+    ways = {}
     try:
         for name, meaning in ways_of(spec, function).items():
             if name not in certificates:
                 raise unsupported(f"no certificate of {name}")
-            runs.append(check_way(image, meaning(), certificates[name]))
+            ways[name] = check_way(image, meaning, certificates[name])
     except Refutation as error:
         error.symbol = function.symbol
         raise
-    steps, cases, returns = (sum(one) for one in zip(*runs, strict=True))
-    return Checked(function.symbol, function.operation, len(runs), steps, cases, returns)
+    return Checked(function.symbol, function.operation, ways)
 
 
-def check_way(image: Image, meaning: Meaning, certificate: object) -> tuple[int, int, int]:
-    """Check a function in one way; return its instructions, cases and returns.
+def check_way(image: Image, meaning: Callable[[], Meaning], certificate: object) -> Way:
+    """Check a function in one way, for every place that its stack may have.
 
     Raises:
         Refutation: the certificate is refused.
     """
-    try:
-        checker = Checker(image, meaning, read_certificate(certificate))
+    match certificate:
+        case {"stack": dict(cases), **rest} if not rest:
+            if cases.keys() != RESIDUES.keys():
+                raise unsupported(f"cases of the stack pointer modulo {ALIGNED} are missing or odd")
+            ways = [check_case(image, meaning(), cases[k], (ALIGNED, RESIDUES[k])) for k in cases]
+            return all_of(ways)
+    return check_case(image, meaning(), certificate, CALLED)
+
+
+def check_case(image: Image, meaning: Meaning, certificate: object, align: tuple[int, int]) -> Way:
+    """Check a function in one way, the stack pointer at its entry being so aligned.
+
+    Raises:
+        Refutation: the certificate is refused.
+    """
+    with _judging(image, meaning):
+        checker = Checker(image, meaning, read_certificate(certificate), align)
         checker.check()
+        return Way(_numbers(meaning), checker.steps, checker.runs, checker.returns)
+
+
+def run_at(image: Image, meaning: Callable[[], Meaning], numbers: Mapping[str, int]) -> Way:
+    """Run a function in one way from its entry to its return, its numbers being these.
+
+    Without an unknown no certificate is needed.
+
+    Raises:
+        Refutation: it is wrong there, or is not followed; `numbers` says where.
+    """
+
+    def fixed() -> Meaning:
+        return replace(meaning(), numbers={n: (v, v) for n, v in numbers.items()})
+
+    try:
+        try:
+            way = check_case(image, fixed(), NOTHING, CALLED)
+        except Refutation as error:
+            if error.category is not Category.UNSUPPORTED:
+                raise
+            # It may ask how its stack is aligned.
+            way = check_way(image, fixed, {"stack": dict.fromkeys(RESIDUES, NOTHING)})
     except Refutation as error:
+        error.numbers = {n: v * meaning().multiple for n, v in numbers.items()}
+        raise
+    if not way.returns:
+        raise unsupported("there may be no such numbers")
+    return way
+
+
+def all_of(ways: Sequence[Way]) -> Way:
+    """Return what several checks of one way took together."""
+    steps, cases, returns = (
+        sum(getattr(way, name) for way in ways) for name in ("steps", "cases", "returns")
+    )
+    return Way(ways[0].numbers, steps, cases, returns)
+
+
+@contextmanager
+def _judging(image: Image, meaning: Meaning) -> Iterator[None]:
+    """Name the instruction of a refutation; let limits of the machine be one."""
+    try:
+        yield
+    except Refutation as error:
+        if error.difference is not None:
+            said = partial(_instruction, image)
+            error.difference = replace(error.difference, instruction=said)
         if error.at is not None:
-            with suppress(Refutation, GhashgenError):
-                error.instruction = nasm_text(decode(image, error.at))
+            error.instruction = _instruction(image, error.at)
         raise
     except (RecursionError, MemoryError) as error:
         raise unsupported(f"{type(error).__name__}: its values are more than fits here") from None
     finally:
         # Forms are large, and terms refer to their pool: do not wait for a garbage collection.
         meaning.terms.clear()
-    return checker.steps, checker.runs, checker.returns
+
+
+def _instruction(image: Image, at: int) -> str:
+    try:
+        return nasm_text(decode(image, at))
+    except (Refutation, GhashgenError):
+        return ""
+
+
+def _numbers(meaning: Meaning) -> str:
+    """Return in words for which numbers a function was checked: all that its facts begin with."""
+    unit = meaning.multiple
+    spans = {
+        name: str(low * unit) if low == high else f"{low * unit}..{(high + 1) * unit - 1}"
+        for name, (low, high) in meaning.numbers.items()
+    }
+    every = (
+        spans["length"]
+        if [*spans] == ["length"]
+        else ", ".join(f"{name} = {span}" for name, span in spans.items())
+    )
+    return (every or "none") + (f", multiples of {unit}" if unit > 1 else "")
 
 
 def text_of(certificates: Mapping[str, object]) -> str:

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from ghashgen.arch.registry import arches
-from ghashgen.check.certified import Certified
 from ghashgen.check.claims.registry import is_known
 from ghashgen.check.proofs import statement
 from ghashgen.check.running import Ran, run
@@ -31,11 +31,13 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
+from ghashgen.verify.certified import Certified
 from ghashgen.verify.checking import by_name, text_of
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.spec import KernelSpec
+from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.prove import prove_object
 
 
@@ -113,8 +115,8 @@ def COMMAND(
     State what it should be: in a TOML file (--spec, see docs/proof.md), or by the axes of a kernel
     of this project and --symbol.
 
-    A function that the prover refuses without showing it wrong is tried again: a certificate
-    is searched, and a checker decides (docs/checker.md).
+    Certificates decide about each function: given ones, or ones that are searched
+    (docs/checker.md).
 
     The run shares nothing with the proof (SOUNDNESS.md, section 3). A separate process calls every
     function at many lengths between guard pages, on this CPU or in an emulator, and compares with
@@ -125,8 +127,8 @@ def COMMAND(
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
     where = runnable(abi, table_align=table_align)
     claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
-    certified = Certified(_given(certificates), lambda line: click.echo(line, err=True))
-    certified.require_names(claimed)
+    certified = Certified(_given(certificates))
+    _require_names(certified.given, claimed)
     proof = prove_object(obj, claimed, prove=certified.prove)
     if save_certificates is not None:
         write_whole(save_certificates, text_of(certified.found))
@@ -165,6 +167,18 @@ def _given(path: Path | None) -> Mapping[str, object]:
         raise GhashgenError(
             f"{path} has no certificates: {error}", "write them as docs/checker.md says"
         ) from None
+
+
+def _require_names(given: Mapping[str, object], spec: Statement) -> None:
+    names: set[str] = set()
+    for function in spec.functions:
+        with suppress(Refutation):
+            names |= ways_of(spec, function).keys()
+    if odd := sorted(given.keys() - names):
+        raise GhashgenError(
+            f"certificates of {', '.join(odd)}, which the statement does not need",
+            f"it needs some of {', '.join(sorted(names)) or 'none'}",
+        )
 
 
 def _at_random_points(

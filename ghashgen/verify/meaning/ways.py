@@ -33,10 +33,15 @@ OTHERS: Mapping[str, Callable[..., Function]] = {
 """Its other operations: what makes their meaning from statement and function."""
 
 
+IN_PLACE = " in place"
+"""What ends the name of a certificate where input and output are one buffer."""
+
+
 def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
     """Return what a function means in each way, by the names of their certificates.
 
     The name is the function's symbol, and "SYMBOL in place" where input and output are one buffer.
+    A statement may be about the second alone.
 
     Raises:
         Refutation: the rules do not cover the function.
@@ -51,7 +56,5 @@ def ways_of(spec: Any, function: Any) -> dict[str, Callable[[], Function]]:
     if (function.length_multiple, function.length_unit) != (1, 1):
         raise unsupported(f"the checker knows {operation} of any number of bytes only")
     make = TEXTS[operation]
-    return {
-        symbol: lambda: make(spec, function),
-        f"{symbol} in place": lambda: make(spec, function, True),
-    }
+    in_place = {f"{symbol}{IN_PLACE}": lambda: make(spec, function, True)}
+    return in_place if function.in_place else {symbol: lambda: make(spec, function), **in_place}

@@ -18,7 +18,7 @@ from typing import Any
 
 from iced_x86 import Instruction, InstructionInfoFactory
 
-from ghashgen.verify.core.linear import Fork
+from ghashgen.verify.core.linear import Case, Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
@@ -80,7 +80,8 @@ class Checker:
         """
         check_entry(self.image, self.meaning.symbol)
         try:
-            self.run(self.begin(), self.entry, None)
+            for state in self.entries():
+                self.run(state, self.entry, None)
             for assertion in self.assertions.values():
                 self.run(self.state(assertion), self.entry + assertion.at, assertion)
         except UndecidedError as error:
@@ -94,6 +95,11 @@ class Checker:
         state.ghosts = self.meaning.begin() | own(facts)
         self.gpr, self.vec = list(state.machine.gpr), list(state.machine.vec)
         return state
+
+    def entries(self) -> list[State]:
+        """Return the states at the entry; a number that has one value is that value."""
+        state = self.begin().within(Case())
+        return [] if state is None else [state]
 
     # Rules 1 and 2.
 

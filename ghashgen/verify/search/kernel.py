@@ -4,15 +4,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ghashgen.verify.checking import SCHEMA, check_way
+from iced_x86 import Mnemonic, Register
+
+from ghashgen.verify.certified import Certified
+from ghashgen.verify.checking import ALIGNED, CALLED, RESIDUES, SCHEMA, check_case
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
 from ghashgen.verify.meaning.ways import ways_of
+from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
+from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image, load_image
+from ghashgen.verify.x86_64.flow import flow_of
 
 
 def find_object(source: bytes | Path, spec: Statement) -> dict[str, Any]:
@@ -33,38 +39,65 @@ def find_function(image: Image, spec: Statement, function: Function) -> dict[str
     """Return the certificates of a function, one for each way, by their names.
 
     Raises:
-        Refutation: of the last one that was tried.
+        Refutation: none is accepted, or the rules do not cover the function.
+    """
+    ways_of(spec, function)
+    certified = Certified()
+    certified.prove(image, spec, function)
+    return certified.found
+
+
+def proposed(
+    image: Image, spec: Statement, meaning: Callable[[], Meaning]
+) -> Iterator[dict[str, Any]]:
+    """Yield certificates of a function in one way, each of which may or may not be right.
+
+    Raises:
+        Refutation: there is something of which nothing is understood.
     """
     try:
-        return {
-            name: _accepted(image, spec, meaning)
-            for name, meaning in ways_of(spec, function).items()
-        }
-    except Refutation as error:
-        error.symbol = function.symbol
-        raise
-
-
-def _accepted(image: Image, spec: Statement, meaning: Callable[[], Meaning]) -> dict[str, Any]:
-    """Return the first certificate that the rules accept."""
-    refused = unsupported("search: no certificate")
-    try:
-        for data in _proposed(image, spec, meaning()):
-            try:
-                check_way(image, meaning(), data)
-            except Refutation as error:
-                refused = error
-            else:
-                return data
+        if not _rounds(image, spec, meaning().symbol):
+            yield from _proposed(image, spec, meaning(), CALLED)
+            return
+        yield {"stack": {k: _first(image, spec, meaning, (ALIGNED, RESIDUES[k])) for k in RESIDUES}}
     except UndecidedError as error:
-        refused = unsupported(f"search: {error}")
+        raise unsupported(f"search: {error}") from None
     except (RecursionError, MemoryError) as error:
-        refused = unsupported(f"search: {type(error).__name__}")
+        raise unsupported(f"search: {type(error).__name__}") from None
+
+
+def _rounds(image: Image, spec: Statement, symbol: str) -> bool:
+    """Return whether a function aligns its frame itself."""
+    flow = flow_of(image, image.symbol(symbol), ABIS[spec.abi].saved_numbers)
+    return any(
+        i.mnemonic == Mnemonic.AND and i.op0_register == Register.RSP
+        for i in flow.instructions.values()
+    )
+
+
+def _proposed(
+    image: Image, spec: Statement, meaning: Meaning, align: tuple[int, int]
+) -> Iterator[dict[str, Any]]:
+    checker = Checker(image, meaning, {}, align)
+    try:
+        if meaning.outputs:
+            yield certificate(checker, spec.abi)
+        else:
+            yield from certificates(checker, spec.abi)
+    finally:
+        meaning.terms.clear()
+
+
+def _first(
+    image: Image, spec: Statement, meaning: Callable[[], Meaning], align: tuple[int, int]
+) -> dict[str, Any]:
+    """Return the first certificate that is accepted where the stack pointer is so aligned."""
+    refused = unsupported("search: no certificate")
+    for data in _proposed(image, spec, meaning(), align):
+        try:
+            check_case(image, meaning(), data, align)
+        except Refutation as error:
+            refused = error
+        else:
+            return data
     raise refused
-
-
-def _proposed(image: Image, spec: Statement, meaning: Meaning) -> Iterator[dict[str, Any]]:
-    if meaning.outputs:
-        yield certificate(image, meaning, spec.abi)
-    else:
-        yield from certificates(image, meaning, spec.abi)

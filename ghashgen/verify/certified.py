@@ -1,0 +1,140 @@
+"""Proves a function by certificates: given ones, or ones that a search proposes.
+
+    certified = Certified(given, Searching.WHERE_REFUSED)
+    proof = prove_object(obj, spec, prove=certified.prove)
+    certified.found
+
+The rules decide (`ghashgen.verify.checking`), whoever wrote a certificate. The search can only fail
+to find one. A function that the rules do not cover is proved as before (`uncovered`).
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from ghashgen.verify.checking import Way, check_way
+from ghashgen.verify.chosen import LENGTH, at_lengths, telling
+from ghashgen.verify.core.refutation import Refutation, unsupported
+from ghashgen.verify.engine.family import Function, Statement
+from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.ways import IN_PLACE, ways_of
+from ghashgen.verify.theorems import FunctionProof, Theorem, theorems_of
+from ghashgen.verify.uncovered import prove_function
+from ghashgen.verify.x86_64.elf import Image
+
+
+class Searching(Enum):
+    """Where certificates are searched."""
+
+    NOWHERE = auto()
+    WHERE_NONE_IS_GIVEN = auto()
+    """For functions of which no certificate is given."""
+    WHERE_REFUSED = auto()
+    """Also where a given one is missing or refused."""
+
+
+Ways = Mapping[str, Callable[[], Meaning]]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A way to prove functions by certificates."""
+
+    given: Mapping[str, object] = field(default_factory=dict)
+    """Certificates by their names (`ghashgen.verify.meaning.ways`)."""
+    searching: Searching = Searching.WHERE_NONE_IS_GIVEN
+    found: dict[str, Any] = field(default_factory=dict)
+    """The certificates that were accepted."""
+    searched: list[str] = field(default_factory=list)
+    """The names of those that were searched."""
+
+    def prove(
+        self, image: Image, spec: Statement, function: Function, lengths: list[int] | None = None
+    ) -> FunctionProof:
+        """Prove one function.
+
+        Raises:
+            Refutation: it is not proved.
+        """
+        began = time.perf_counter()
+        try:
+            ways = ways_of(spec, function)
+        except Refutation:
+            return prove_function(image, spec, function, lengths)
+        try:
+            if lengths is None or LENGTH not in next(iter(ways.values()))().numbers:
+                method, shown = "certificate", dict(self._all(image, spec, ways))
+            else:
+                method = "execution"
+                shown = {n: at_lengths(image, way, lengths) for n, way in ways.items()}
+        except Refutation as error:
+            error.symbol = function.symbol
+            raise
+        return FunctionProof(
+            function.symbol,
+            function.operation,
+            tuple(
+                Theorem(what, function.symbol, way.numbers, method + _how(name, ways))
+                for name, way in shown.items()
+                for what in theorems_of(spec)
+            ),
+            sum(way.steps for way in shown.values()),
+            time.perf_counter() - began,
+        )
+
+    def _all(self, image: Image, spec: Statement, ways: Ways) -> Iterator[tuple[str, Way]]:
+        """Yield what was checked of every way by its name."""
+        given = ways.keys() & self.given.keys()
+        for name, meaning in ways.items():
+            search = self.searching is Searching.WHERE_REFUSED or (
+                self.searching is Searching.WHERE_NONE_IS_GIVEN and not given
+            )
+            if name in given:
+                try:
+                    yield name, self._checked(image, name, meaning, self.given[name])
+                    continue
+                except Refutation:
+                    if not search:
+                        raise
+            elif not search:
+                raise unsupported(f"no certificate of {name}")
+            self.searched.append(name)
+            yield name, self._searched(image, spec, name, meaning)
+
+    def _checked(
+        self, image: Image, name: str, meaning: Callable[[], Meaning], certificate: object
+    ) -> Way:
+        way = check_way(image, meaning, certificate)
+        self.found[name] = certificate
+        return way
+
+    def _searched(
+        self, image: Image, spec: Statement, name: str, meaning: Callable[[], Meaning]
+    ) -> Way:
+        """Check proposed certificates until one is accepted."""
+        # Who only checks does not even load the search.
+        from ghashgen.verify.search.kernel import proposed
+
+        refused: Refutation | None = None
+        try:
+            for data in proposed(image, spec, meaning):
+                # As it would be read from a file: plain data, which the search keeps no hold of.
+                certificate = json.loads(json.dumps(data))
+                try:
+                    return self._checked(image, name, meaning, certificate)
+                except Refutation as error:
+                    refused = error
+        except Refutation as error:
+            refused = refused or error
+        refused = refused or unsupported("search: no certificate")
+        raise telling(image, getattr(spec, "blocks", 1), meaning, refused)
+
+
+def _how(name: str, ways: Ways) -> str:
+    """Return which of several ways it is, for the method."""
+    if name.endswith(IN_PLACE):
+        return ", in place"
+    return ", apart" if f"{name}{IN_PLACE}" in ways else ""

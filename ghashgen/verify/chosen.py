@@ -1,0 +1,99 @@
+"""Runs a function at chosen numbers, from its entry to its return, without a certificate.
+
+For tests that want a few lengths, and to show where a function of which no certificate is accepted
+is wrong: a length says more than "no invariant".
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from ghashgen.algebra.field.bitorder import BLOCK_BYTES
+from ghashgen.verify.checking import Way, all_of, run_at
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.power import EXPONENT
+from ghashgen.verify.x86_64.elf import Image
+
+LENGTH = "length"
+
+USUAL = {"iv_length": 12, "aad_length": 20, "tag_length": 16}
+"""What a function's other numbers are; any that is not listed is the least that it may be."""
+
+EXPONENTS = (0, 1, 2, 3, 5, 6, 255, 1 << 63, (1 << 64) - 1)
+"""Exponents that tell right code from wrong code."""
+
+MOST_UNFOLLOWED = 3
+"""Runs in a row that say nothing, after which no more are tried."""
+
+MOST_LENGTHS = 400
+"""Lengths from 0 on that are tried where the telling ones say nothing."""
+
+
+def at_lengths(image: Image, meaning: Callable[[], Meaning], lengths: Sequence[int]) -> Way:
+    """Run a function at these lengths in bytes, as far as there may be such ones.
+
+    Raises:
+        Refutation: at one it is wrong; or there may be none of them.
+    """
+    ways, other = [], {}
+    for length in lengths:
+        own = meaning()
+        if length % own.multiple == 0:
+            other = {n: USUAL.get(n, low) for n, (low, _) in own.numbers.items() if n != LENGTH}
+            ways.append(run_at(image, meaning, {LENGTH: length // own.multiple, **other}))
+    if not ways:
+        raise unsupported("no length is chosen that there may be: there is nothing to prove")
+    said = [f"{len(ways)} chosen", *(f"{name} = {n}" for name, n in other.items())]
+    return replace(all_of(ways), numbers=", ".join(said))
+
+
+def telling(
+    image: Image, blocks: int, meaning: Callable[[], Meaning], refused: Refutation
+) -> Refutation:
+    """Return the most telling refutation of a function of which no certificate is accepted.
+
+    Its loop takes `blocks` blocks in a turn. A run at known numbers tells most, if one is wrong.
+    Else it is the one that is given, unless that and a run were not followed.
+    """
+    unfollowed: Refutation | None = None
+    row = 0
+    for numbers in _choices(meaning(), blocks):
+        try:
+            run_at(image, meaning, numbers)
+        except Refutation as error:
+            if error.category is not Category.UNSUPPORTED:
+                return error
+            unfollowed, row = unfollowed or error, row + 1
+            if row == MOST_UNFOLLOWED:
+                break
+        else:
+            row = 0
+    if refused.category is Category.UNSUPPORTED and unfollowed is not None:
+        return unfollowed
+    return refused
+
+
+def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
+    usual = {n: USUAL.get(n, low) for n, (low, _) in meaning.numbers.items()}
+    if EXPONENT in usual:
+        yield from ({EXPONENT: n} for n in EXPONENTS)
+    elif LENGTH in usual:
+        every = range(min((2 * blocks + 2) * BLOCK_BYTES, MOST_LENGTHS))
+        for length in dict.fromkeys((*telling_lengths(blocks), *every, *_longer(blocks))):
+            if length % meaning.multiple == 0:
+                yield usual | {LENGTH: length // meaning.multiple}
+    else:
+        yield usual
+
+
+def _longer(blocks: int) -> Iterator[int]:
+    for turns in (3, 5, 9, 17):
+        yield from (turns * blocks * BLOCK_BYTES + extra for extra in (0, 37))
+
+
+def telling_lengths(blocks: int) -> list[int]:
+    """Return lengths in bytes on both sides of every boundary of the control flow."""
+    group = blocks * BLOCK_BYTES
+    around = (0, BLOCK_BYTES, group, group + BLOCK_BYTES, 2 * group)
+    lengths = {base + extra for base in around for extra in (0, 3, 7, 13)}
+    return sorted(lengths | {max(0, base - 1) for base in around})
