@@ -178,7 +178,10 @@ def prove(
     where = replace(order.target, fmt=_elf(order.kernels))
     able = [a for a in prepared.artefacts if not unprovable(a.kernel)]
     built = build_made(able, where, cache_folder() / "obj") if able else ()
-    proved = proofs.prove(built, cache_folder() / "proofs", on_done) if built else None
+    cache = cache_folder()
+    proved = (
+        proofs.prove(built, cache / "proofs", cache / "certificates", on_done) if built else None
+    )
     verdicts = dict(zip((a.kernel for a in able), proved.verdicts if proved else (), strict=True))
     constants = {each.kernel: _constants(each.obj.read_bytes()) for each in built}
     found = tuple(

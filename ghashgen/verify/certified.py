@@ -11,6 +11,7 @@ to find one. A function that the rules do not cover is proved as before (`uncove
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
@@ -131,6 +132,15 @@ class Certified:
             refused = refused or error
         refused = refused or unsupported("search: no certificate")
         raise telling(image, getattr(spec, "blocks", 1), meaning, refused)
+
+
+def names_of(spec: Statement) -> frozenset[str]:
+    """Return the names of all certificates that a statement may need."""
+    names: set[str] = set()
+    for function in spec.functions:
+        with suppress(Refutation):
+            names |= ways_of(spec, function).keys()
+    return frozenset(names)
 
 
 def _how(name: str, ways: Ways) -> str:

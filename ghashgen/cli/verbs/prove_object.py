@@ -1,8 +1,6 @@
 """ghashgen prove-object: prove any object file, whoever made it."""
 
-import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import click
 
 from ghashgen.arch.registry import arches
 from ghashgen.check.claims.registry import is_known
+from ghashgen.check.kept import read
 from ghashgen.check.proofs import statement
 from ghashgen.check.running import Ran, run
 from ghashgen.check.sampled import stranger
@@ -31,13 +30,11 @@ from ghashgen.kernels.target import Target, runnable
 from ghashgen.support.errors import GhashgenError
 from ghashgen.support.files import write_whole
 from ghashgen.support.wording import counted
-from ghashgen.verify.certified import Certified
-from ghashgen.verify.checking import by_name, text_of
-from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.certified import Certified, names_of
+from ghashgen.verify.checking import text_of
 from ghashgen.verify.engine.family import Statement
 from ghashgen.verify.hash.difference import explain
 from ghashgen.verify.hash.spec import KernelSpec
-from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.prove import prove_object
 
 
@@ -127,8 +124,10 @@ def COMMAND(
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
     where = runnable(abi, table_align=table_align)
     claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
-    certified = Certified(_given(certificates))
-    _require_names(certified.given, claimed)
+    certified = Certified(
+        read(certificates, "write them as docs/checker.md says") if certificates else {}
+    )
+    _require_names(given, claimed)
     proof = prove_object(obj, claimed, prove=certified.prove)
     if save_certificates is not None:
         write_whole(save_certificates, text_of(certified.found))
@@ -158,22 +157,8 @@ def COMMAND(
         raise GhashgenError(f"{obj} was not run: {ran.not_run}", "leave out --run")
 
 
-def _given(path: Path | None) -> Mapping[str, object]:
-    if path is None:
-        return {}
-    try:
-        return by_name(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError, Refutation) as error:
-        raise GhashgenError(
-            f"{path} has no certificates: {error}", "write them as docs/checker.md says"
-        ) from None
-
-
 def _require_names(given: Mapping[str, object], spec: Statement) -> None:
-    names: set[str] = set()
-    for function in spec.functions:
-        with suppress(Refutation):
-            names |= ways_of(spec, function).keys()
+    names = names_of(spec)
     if odd := sorted(given.keys() - names):
         raise GhashgenError(
             f"certificates of {', '.join(odd)}, which the statement does not need",

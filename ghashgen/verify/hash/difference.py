@@ -27,9 +27,6 @@ PLACES = {**WORDS, "T": "block {} of the text", "u": "what a loop keeps, {}"}
 BLOCKS = "CTVD"
 """The letters of its blocks."""
 
-Meaning = str | frozenset[tuple["Meaning", int]]
-"""A variable, or a sum of v·H^m."""
-
 
 def spoken(name: str, words: Mapping[str, str]) -> str:
     """Return a variable in words: the family's own, or the hash's."""
@@ -99,14 +96,16 @@ def _dotted(form: Form, bit: int, words: Mapping[str, str]) -> set[tuple[str, ..
     }
 
 
-def _meaning(naming: Naming | Names, name: str) -> Meaning:
-    """Return what a state named inside a product stands for.
+def _parts(naming: Naming | Names, pair: Pair) -> frozenset[Pair]:
+    """Return a product as those of the values that its second factor is a sum of.
 
-    The prover has freed its forms. Those computed again name the same states anew.
+    The prover has freed its forms. Those computed again name the same sums anew.
     """
-    if name not in naming.defined:
-        return name
-    return frozenset((_meaning(naming, v), m) for v, m in naming.defined[name].items())
+    power, name = pair
+    if name not in naming.defined or not power[1:].isdecimal():
+        return frozenset({pair})
+    inner = ((f"B{int(power[1:]) + m}", v) for v, m in naming.defined[name].items())
+    return frozenset(part for one in inner for part in _parts(naming, one))
 
 
 def _origin(
@@ -116,9 +115,7 @@ def _origin(
     if not isinstance(lane, Term) or len(pair) != 2 or pair in wanted.quadratic:
         return None
 
-    def same(names: Pair) -> tuple[Meaning, ...]:
-        return tuple(_meaning(naming, name) for name in names)
-
+    wrong = _parts(naming, pair)
     best: Term | None = None
     stack, seen = [lane], set()
     while stack:
@@ -131,7 +128,7 @@ def _origin(
                 form = naming.terms.form(term)
             except NotPolynomialError:
                 continue
-            if any(same(p) == same(pair) for p in form.quadratic) and (
+            if any(wrong <= _parts(naming, p) for p in form.quadratic) and (
                 best is None or term.serial < best.serial
             ):
                 best = term
