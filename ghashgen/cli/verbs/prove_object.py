@@ -124,9 +124,8 @@ def COMMAND(
         raise GhashgenError(f"{obj}: no such file", "assemble it: nasm -f elf64")
     where = runnable(abi, table_align=table_align)
     claimed = load_spec(spec) if spec else _by_axes(choice, symbol, where)
-    certified = Certified(
-        read(certificates, "write them as docs/checker.md says") if certificates else {}
-    )
+    given = read(certificates, "write them as docs/checker.md says") if certificates else {}
+    certified = Certified(given)
     _require_names(given, claimed)
     proof = prove_object(obj, claimed, prove=certified.prove)
     if save_certificates is not None:
