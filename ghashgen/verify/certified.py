@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from ghashgen.verify.checking import Way, check_way
+from ghashgen.verify.checking import NOTHING, Way, check_way
 from ghashgen.verify.chosen import LENGTH, at_lengths, telling
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.engine.family import Function, Statement
@@ -97,9 +97,9 @@ class Certified:
                 try:
                     yield name, self._checked(image, name, meaning, self.given[name])
                     continue
-                except Refutation:
+                except Refutation as error:
                     if not search:
-                        raise
+                        raise _said(f"the certificate of {name} is refused", error) from None
             elif not search:
                 raise unsupported(f"no certificate of {name}")
             self.searched.append(name)
@@ -119,19 +119,29 @@ class Certified:
         # Who only checks does not even load the search.
         from ghashgen.verify.search.kernel import proposed
 
+        apart = self.found.get(name.removesuffix(IN_PLACE)) if name.endswith(IN_PLACE) else None
         refused: Refutation | None = None
         try:
-            for data in proposed(image, spec, meaning):
+            for data in proposed(image, spec, meaning, apart):
                 # As it would be read from a file: plain data, which the search keeps no hold of.
                 certificate = json.loads(json.dumps(data))
                 try:
                     return self._checked(image, name, meaning, certificate)
                 except Refutation as error:
                     refused = error
+                    if certificate != NOTHING:
+                        refused = _said("no certificate is found, the last is refused", error)
         except Refutation as error:
             refused = refused or error
         refused = refused or unsupported("search: no certificate")
         raise telling(image, getattr(spec, "blocks", 1), meaning, refused)
+
+
+def _said(what: str, error: Refutation) -> Refutation:
+    """Return that a certificate is refused, which says nothing against the function."""
+    out = unsupported(f"{what}: {error.message}", error.at)
+    out.instruction = error.instruction
+    return out
 
 
 def names_of(spec: Statement) -> frozenset[str]:

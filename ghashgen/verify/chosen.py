@@ -16,7 +16,7 @@ from ghashgen.verify.x86_64.elf import Image
 
 LENGTH = "length"
 
-USUAL = {"iv_length": 12, "aad_length": 20, "tag_length": 16}
+USUAL = {"iv_length": 16, "aad_length": 20, "tag_length": 16}
 """What a function's other numbers are; any that is not listed is the least that it may be."""
 
 EXPONENTS = (0, 1, 2, 3, 5, 6, 255, 1 << 63, (1 << 64) - 1)
@@ -25,8 +25,11 @@ EXPONENTS = (0, 1, 2, 3, 5, 6, 255, 1 << 63, (1 << 64) - 1)
 MOST_UNFOLLOWED = 3
 """Runs in a row that say nothing, after which no more are tried."""
 
-MOST_LENGTHS = 400
-"""Lengths from 0 on that are tried where the telling ones say nothing."""
+LENGTHS = range(400)
+"""Lengths in bytes that are tried after the telling ones."""
+
+MOST_STEPS = 300_000
+"""Instructions of all runs, after which no more are tried: some seconds."""
 
 
 def at_lengths(image: Image, meaning: Callable[[], Meaning], lengths: Sequence[int]) -> Way:
@@ -52,25 +55,23 @@ def telling(
 ) -> Refutation:
     """Return the most telling refutation of a function of which no certificate is accepted.
 
-    Its loop takes `blocks` blocks in a turn. A run at known numbers tells most, if one is wrong.
-    Else it is the one that is given, unless that and a run were not followed.
+    Its loop takes `blocks` blocks in a turn. A run at known numbers tells most: that one is wrong,
+    else that one is not followed. `refused` is why the last certificate was not accepted.
     """
     unfollowed: Refutation | None = None
-    row = 0
+    row = steps = 0
     for numbers in _choices(meaning(), blocks):
         try:
-            run_at(image, meaning, numbers)
+            steps += run_at(image, meaning, numbers).steps
+            row = 0
         except Refutation as error:
             if error.category is not Category.UNSUPPORTED:
                 return error
             unfollowed, row = unfollowed or error, row + 1
-            if row == MOST_UNFOLLOWED:
-                break
-        else:
-            row = 0
-    if refused.category is Category.UNSUPPORTED and unfollowed is not None:
-        return unfollowed
-    return refused
+        if row == MOST_UNFOLLOWED or steps > MOST_STEPS:
+            break
+    certain = unfollowed is None or refused.category is not Category.UNSUPPORTED
+    return refused if certain else unfollowed
 
 
 def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
@@ -78,8 +79,8 @@ def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
     if EXPONENT in usual:
         yield from ({EXPONENT: n} for n in EXPONENTS)
     elif LENGTH in usual:
-        every = range(min((2 * blocks + 2) * BLOCK_BYTES, MOST_LENGTHS))
-        for length in dict.fromkeys((*telling_lengths(blocks), *every, *_longer(blocks))):
+        lengths = *telling_lengths(blocks), *_longer(blocks), *LENGTHS
+        for length in dict.fromkeys(lengths):
             if length % meaning.multiple == 0:
                 yield usual | {LENGTH: length // meaning.multiple}
     else:
@@ -87,8 +88,8 @@ def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
 
 
 def _longer(blocks: int) -> Iterator[int]:
-    for turns in (3, 5, 9, 17):
-        yield from (turns * blocks * BLOCK_BYTES + extra for extra in (0, 37))
+    for turns in (3, 4, 5, 8, 9, 16, 17):
+        yield from (turns * blocks * BLOCK_BYTES + extra for extra in (0, 16, 37, 48))
 
 
 def telling_lengths(blocks: int) -> list[int]:

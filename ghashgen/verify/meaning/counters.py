@@ -72,7 +72,10 @@ class Counters:
         """Return the counter block at a place, as it stands in memory."""
         first = None if BASE in self.names.state.ghosts else self.explicit()
         if first is None:
-            return counter_block(self.names.terms, self.number(at))
+            number = self.number(at)
+            return self.names.always(
+                ("counter", number), lambda: counter_block(self.names.terms, number)
+            )
         terms = self.names.terms
         number = 1 + self.number(at, -BLOCK_BYTES) & M32
         iv = terms.xor(first, 1 << 8 * BLOCK_BYTES - 8)
@@ -82,7 +85,7 @@ class Counters:
         """Return the polynomials of the keystream at a place."""
         block = self.block(at)
         terms = self.names.terms
-        return self.names.once(
+        return self.names.always(
             ("stream", block), lambda: terms.form(encrypted(terms, block, self.keys))
         )
 

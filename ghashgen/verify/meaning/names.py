@@ -63,6 +63,7 @@ class Names:
         """The state that is being run (`enter`)."""
         self.here: dict[tuple[object, ...], Any] = {}
         """What has been found of values in this state: in another one it may be wrong."""
+        self._always: dict[tuple[object, ...], Any] = {}
         self.special: Callable[[Term], Lane] = lambda term: term
         """Names what a family has definitions of; a value that has none is returned as it is."""
         # By their definitions alone, whatever the state.
@@ -88,6 +89,13 @@ class Names:
         if key not in self.here:
             self.here[key] = find()
         found: Found = self.here[key]
+        return found
+
+    def always(self, key: tuple[object, ...], find: Callable[[], Found]) -> Found:
+        """Return what is found, which is looked for once: it is the same in every state."""
+        if key not in self._always:
+            self._always[key] = find()
+        found: Found = self._always[key]
         return found
 
     def recognised(self, lane: Lane) -> Sum | None:

@@ -114,8 +114,13 @@ class Text:
         """
         if self.names.state.ghosts.get(ANSWER) == DIFFERS:
             return Form(128)
-        block = variable(read or self.read.name(at)).moves(self.names.algebra.memory, 128)
-        return (self.counters.stream(at) ^ block).mask((1 << 8 * present) - 1)
+        name, counter = read or self.read.name(at), self.counters.block(at)
+
+        def find() -> Form:
+            block = variable(name).moves(self.names.algebra.memory, 128)
+            return (self.counters.stream(at) ^ block).mask((1 << 8 * present) - 1)
+
+        return self.names.always(("wanted", counter, name, present), find)
 
     def begun(self, state: State) -> bool:
         """Return whether any of it may have been written, now or before."""
@@ -150,7 +155,9 @@ class Text:
                 name = self.names.terms.variable(self.hashed.name(at))
                 if form == wanted:
                     return self.names.terms.moves(name, moves.memory)
-                if form == wanted.moves(moves.register, 128):
+                # Bytes are moved only if it may be: of the same variables.
+                alike = form.linear.keys() == wanted.linear.keys()
+                if alike and form == wanted.moves(moves.register, 128):
                     return name
         return self.names.rebuilt(lane, self.block)
 

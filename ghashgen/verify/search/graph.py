@@ -1,5 +1,6 @@
 """Which instructions every way to another passes: where a run may be cut once for all cases."""
 
+from collections import deque
 from collections.abc import Mapping
 
 from iced_x86 import FlowControl
@@ -47,10 +48,26 @@ def leading(after: Mapping[int, tuple[int, ...]], address: int) -> set[int]:
 
 def dominators(after: Mapping[int, tuple[int, ...]], entry: int, to: int) -> list[int]:
     """Return the instructions that every way from the entry to one passes, the first one first."""
-    out = [
-        at for at in reached(after, entry) | {entry} if at != to and _needed(after, entry, to, at)
-    ]
+    # Any one way passes them all.
+    way = [entry, *_way(after, entry, to)]
+    out = [at for at in dict.fromkeys(way) if at != to and _needed(after, entry, to, at)]
     return sorted(out, key=lambda at: -len(reached(after, at)))
+
+
+def _way(after: Mapping[int, tuple[int, ...]], entry: int, to: int) -> list[int]:
+    """Return a shortest way from behind the entry to an instruction; empty: there is none."""
+    before: dict[int, int] = {}
+    work = deque([entry])
+    while work and to not in before:
+        now = work.popleft()
+        for following in after.get(now, ()):
+            if following not in before:
+                before[following] = now
+                work.append(following)
+    way = [to] if to in before else []
+    while way and before[way[-1]] != entry:
+        way.append(before[way[-1]])
+    return way
 
 
 def _needed(after: Mapping[int, tuple[int, ...]], entry: int, to: int, at: int) -> bool:

@@ -198,14 +198,16 @@ class Memory:
         """Refuse an access that may overlap bytes written at an unknown place."""
         facts, (_, k) = self.facts, parts(offset)
         assert isinstance(facts, Facts)
-        ends: dict[tuple[tuple[str, int], ...], tuple[int, int]] = {}
+        # Numbers of places with the same unknowns differ as the places do.
+        ends: dict[int, tuple[int, int]] = {}
         for key in self.written[name]:
-            c, base = parts(self.place(key))
-            if base != k:
-                low, high = ends.get(base, (c, c))
-                ends[base] = min(low, c), max(high, c)
-        for base, (low, high) in ends.items():
-            first = Linear(low, base) if base else low
+            number = key + (1 << BASE - 1) >> BASE
+            low, high = ends.get(number, (key, key))
+            ends[number] = min(low, key), max(high, key)
+        for low, high in ends.values():
+            first = self.place(low)
+            if parts(first)[1] == k:
+                continue
             before = combined(combined(first, offset, -1), size, -1)
             after = combined(combined(offset, first, -1), high - low + 1, -1)
             if not facts.shows(before) and not facts.shows(after):
