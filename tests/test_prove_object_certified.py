@@ -1,4 +1,4 @@
-"""`prove-object` where the prover does not follow: certificates that are searched, or given."""
+"""`prove-object` by certificates that are searched, or given."""
 
 import json
 from dataclasses import replace
@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 from verify_objects import assembled
 
-from ghashgen.check import certified
 from ghashgen.cli.main import cli
 from ghashgen.support.errors import GhashgenError
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.meaning.ways import ways_of
+from ghashgen.verify.search import kernel
 
 STATEMENT = f"""
 name = "open by hand"
@@ -42,6 +42,11 @@ symbol = "mul"
 parameters = ["table", "state"]
 """
 
+SIZES = ", ".join(
+    f"{name} = 0..{(1 << 64) - 1}" for name in ("iv_length", "aad_length", "length", "tag_length")
+)
+"""What is said of any lengths: those that there may not be are refused."""
+
 NAMES = ["gcm_open", "gcm_open in place"]
 
 
@@ -68,17 +73,15 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> dict[str, Any]:
         raise AssertionError("a certificate is searched")
 
-    monkeypatch.setattr(certified, "find_function", refuse)
+    monkeypatch.setattr(kernel, "proposed", refuse)
 
 
 def test_an_open_that_checks_its_tag_first_is_proved(searched: tuple[Result, Path]) -> None:
     said, path = searched
     assert said.exit_code == 0, said.output
-    assert "searching for a certificate" in said.output
     for what in ("function", "memory", "constant-time", "abi"):
-        assert (
-            f"    {what}: lengths of any size, by 2 certificates, apart and in place" in said.output
-        )
+        for way in ("apart", "in place"):
+            assert f"    {what}: {SIZES}, by certificate, {way}\n" in said.output
     assert sorted(json.loads(path.read_text())["functions"]) == NAMES
 
 
@@ -139,24 +142,20 @@ def test_other_files_are_refused_in_one_line(text: str, why: str, tmp_path: Path
     assert "has no certificates" in str(absent.exception)
 
 
-@pytest.mark.usefixtures("no_search")
-def test_nothing_is_searched_where_a_wrong_result_was_shown(tmp_path: Path) -> None:
+def test_a_wrong_result_is_told(tmp_path: Path) -> None:
     data = assembled(
         "global mul:function\nsection .text\nmul: ret\n"
         "section .note.GNU-stack noalloc noexec nowrite progbits\n"
     )
     said = asked(tmp_path, data, text=MUL)
-    assert "is not proved: function: mul" in str(said.exception)
+    assert "is not proved: function: mul: the state is not written" in str(said.exception)
 
 
-@pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize(
     ("line", "category"),
     [("mov rax, [rdi + 16]", "memory"), ("mov rbx, 1", "abi")],
 )
-def test_nothing_is_searched_for_a_fault_of_memory_or_convention(
-    line: str, category: str, tmp_path: Path
-) -> None:
+def test_a_fault_of_memory_or_convention_is_told(line: str, category: str, tmp_path: Path) -> None:
     data = assembled(
         f"global mul:function\nsection .text\nmul: {line}\nret\n"
         "section .note.GNU-stack noalloc noexec nowrite progbits\n"

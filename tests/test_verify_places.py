@@ -60,7 +60,7 @@ ELSEWHERE = {
 
 
 MISSED = {"seal", "over_read", "reloaded"}
-"""Right twins of which the search finds no certificate: they look at what they keep in each turn."""
+"""Right twins of which the search finds no certificate: each turn looks at what they keep."""
 
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS))

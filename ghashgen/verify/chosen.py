@@ -70,8 +70,9 @@ def telling(
             unfollowed, row = unfollowed or error, row + 1
         if row == MOST_UNFOLLOWED or steps > MOST_STEPS:
             break
-    certain = unfollowed is None or refused.category is not Category.UNSUPPORTED
-    return refused if certain else unfollowed
+    if unfollowed is not None and refused.category is Category.UNSUPPORTED:
+        return unfollowed
+    return refused
 
 
 def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:

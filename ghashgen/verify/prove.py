@@ -17,7 +17,7 @@ from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.theorems import THEOREMS, FunctionProof, Proof
 from ghashgen.verify.x86_64.elf import Image, load_image
 
-__all__ = ("THEOREMS", "Proof", "code_sha256", "prove_image", "prove_object")
+__all__ = ("THEOREMS", "Proof", "Prove", "code_sha256", "prove_image", "prove_object")
 
 _EXHAUSTED: dict[type[BaseException], str] = {
     RecursionError: "its values are nested deeper than the prover can follow: unroll less",

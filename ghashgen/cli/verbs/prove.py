@@ -170,7 +170,9 @@ def _require(verdicts: list[Verdict], whole: bool, check: bool) -> None:
         raise GhashgenError(
             f"not proved: {len(failed)} of {counted(len(verdicts), 'kernel')}, "
             f"first {failed[0].kernel}",
-            "run ghashgen prove, which searches new certificates" if check else "do not use them",
+            "run ghashgen prove --no-cache, which searches new ones"
+            if check
+            else "do not use them",
         )
     names = [kernel.name for kernel in _catalogue()]
     differ = ledger.mismatches(verdicts, project_root() / ledger.EXPECTED, names, whole)
