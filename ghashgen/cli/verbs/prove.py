@@ -167,12 +167,11 @@ def _require(verdicts: list[Verdict], whole: bool, check: bool) -> None:
     if failed:
         for verdict in failed:
             click.echo(verdict.report, err=True)
+        anew = "run ghashgen prove --no-cache, which searches new ones"
         raise GhashgenError(
             f"not proved: {len(failed)} of {counted(len(verdicts), 'kernel')}, "
             f"first {failed[0].kernel}",
-            "run ghashgen prove --no-cache, which searches new ones"
-            if check
-            else "do not use them",
+            anew if check else "do not use them",
         )
     names = [kernel.name for kernel in _catalogue()]
     differ = ledger.mismatches(verdicts, project_root() / ledger.EXPECTED, names, whole)

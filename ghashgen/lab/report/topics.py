@@ -55,8 +55,8 @@ HASH = Topic(
         ("edge", "at the end of memory"),
     ),
     alike=(("op", "ghash"),),
-    proved="The function update is followed instruction by instruction for every length around the "
-    "group; longer messages follow by induction on the loop.",
+    proved="A certificate says what holds at the head of the loop of update. The rules check it "
+    "instruction by instruction, with the length unknown.",
 )
 
 AES_GCM = Topic(
@@ -79,8 +79,8 @@ AES_GCM = Topic(
         ("open-edge", "opened, at the end of mapped memory"),
     ),
     alike=(("key", 128),),
-    proved="Functions that take a text are followed instruction by instruction for every length "
-    "around the group; longer texts follow by induction on the loop.",
+    proved="A certificate says what holds at the head of each loop. The rules check it instruction "
+    "by instruction, with the lengths unknown.",
 )
 
 TOPICS: Mapping[str, Topic] = MappingProxyType({t.name: t for t in (HASH, AES_GCM)})

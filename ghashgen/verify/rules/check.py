@@ -80,7 +80,8 @@ class Checker:
         """
         check_entry(self.image, self.meaning.symbol)
         try:
-            for state in self.entries():
+            # A number that has one value is that value.
+            if (state := self.begin().within(Case())) is not None:
                 self.run(state, self.entry, None)
             for assertion in self.assertions.values():
                 self.run(self.state(assertion), self.entry + assertion.at, assertion)
@@ -95,11 +96,6 @@ class Checker:
         state.ghosts = self.meaning.begin() | own(facts)
         self.gpr, self.vec = list(state.machine.gpr), list(state.machine.vec)
         return state
-
-    def entries(self) -> list[State]:
-        """Return the states at the entry; a number that has one value is that value."""
-        state = self.begin().within(Case())
-        return [] if state is None else [state]
 
     # Rules 1 and 2.
 
