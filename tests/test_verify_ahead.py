@@ -119,7 +119,7 @@ def test_a_loop_that_prepares_differently_beyond_the_executed_lengths_is_not_pro
         "    movdqu      xmm9, [rdx + 80]\n.next:\n",
     ).refutation
     assert refutation is not None
-    assert "induction" in refutation.message
+    assert refutation.length == 1024
 
 
 @pytest.mark.parametrize("length", [160, 176])

@@ -149,16 +149,15 @@ def prove(
     found = [None if fresh or check else store.find(task.obj, task.spec) for task in tasks]
     todo = []
     disbelieved = []
-    for k, task in enumerate(tasks):
-        if found[k] is None and not (fresh or check):
+    for k, (task, verdict) in enumerate(zip(tasks, found, strict=True)):
+        if verdict is None and not (fresh or check):
             if store.seal.key and store.path(task.obj, task.spec).exists():
                 disbelieved.append(task.built.kernel.name)
-        elif found[k] is not None and not _has_certificates(kept, task):
-            found[k] = None
-        if found[k] is None:
-            todo.append(task)
-        else:
+        if verdict is not None and (not verdict.proved or _has_certificates(kept, task)):
             on_done(task.built)
+        else:
+            found[k] = None
+            todo.append(task)
     work = partial(_prove, _Proving(store, kept, check, fresh))
     made = iter(run(work, todo, lambda task: on_done(task.built), spread=True))
     verdicts = [next(made) if verdict is None else verdict for verdict in found]
