@@ -150,9 +150,9 @@ def prove(
     todo = []
     disbelieved = []
     for k, (task, verdict) in enumerate(zip(tasks, found, strict=True)):
-        if verdict is None and not (fresh or check):
-            if store.seal.key and store.path(task.obj, task.spec).exists():
-                disbelieved.append(task.built.kernel.name)
+        looked = verdict is None and store.seal.key and not (fresh or check)
+        if looked and store.path(task.obj, task.spec).exists():
+            disbelieved.append(task.built.kernel.name)
         if verdict is not None and (not verdict.proved or _has_certificates(kept, task)):
             on_done(task.built)
         else:
