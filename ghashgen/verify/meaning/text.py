@@ -188,7 +188,9 @@ class Text:
             block = variable(self.hashed.name(at)).moves(self.names.algebra.memory, 128)
             text = self.encrypting and self.names.state.ghosts.get(ANSWER) != DIFFERS
             right = block.mask((1 << 8 * present) - 1) if text else None
-            if not isinstance(named, int | Term) or self.names.terms.try_form(named) != right:
+            # What has no polynomials equals nothing, and a text that is read has no other name.
+            known = self.names.terms.try_form(named) if isinstance(named, int | Term) else None
+            if known is None or known != right:
                 raise Refutation(Category.FUNCTION, where + f"the output at {at} is wrong")
         return set(keys)
 
