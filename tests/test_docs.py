@@ -300,12 +300,21 @@ def test_the_mathematics_of_an_essay_holds(name: str) -> None:
 
 
 @pytest.mark.cpu(AS_FOUND)
-def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
-    """README's C example, compiled with the checked-in header and run."""
+@pytest.mark.parametrize(
+    ("page", "call", "needs"),
+    [
+        ("README.md", "seal", ("aesni", "avx", "pclmulqdq")),
+        ("docs/integrate.md", "update", ("avx", "pclmulqdq")),
+    ],
+)
+def test_the_example_in_c_runs(
+    tmp_path: Path, nasm: Tool, page: str, call: str, needs: tuple[str, ...]
+) -> None:
+    """A page's C example, compiled with the checked-in header and run."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the kernels are x86-64 code and this machine is not")
-    (source,) = (t for t in blocks("README.md", "c") if "main" in t and "pthread" not in t)
-    (name,) = set(re.findall(r"\b(ghash_\w+)_update\(", source))
+    (source,) = (text for text in blocks(page, "c") if "main" in text)
+    (name,) = set(re.findall(rf"\b(g\w+)_{call}\(", source))
     kernel = ROOT / "generated" / "avx" / f"{name}.asm"
     (tmp_path / "k.o").write_bytes(
         assemble_text(nasm, name, kernel.read_text(encoding="utf-8"), "elf64")
@@ -317,7 +326,7 @@ def test_the_example_in_c_runs(tmp_path: Path, nasm: Tool) -> None:
         [*find_cc().command, *options, tmp_path / "example.c", tmp_path / "k.o", "-o", program],
         check=True,
     )
-    if missing := lacking(("avx", "pclmulqdq")):
+    if missing := lacking(needs):
         pytest.skip(f"this CPU has no {', '.join(missing)}: the example is compiled and not run")
     assert subprocess.run([program], check=False).returncode == 0
 
@@ -347,8 +356,8 @@ def test_the_example_with_threads_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "number", "family", "folder", "needs"),
     [
-        ("docs/dispatch.md", 0, "hash", "my-ghash", ("pclmulqdq", "sse2", "ssse3")),
-        ("docs/dispatch.md", 1, "gcm", "my-gcm", ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")),
+        ("docs/dispatch.md", 0, "gcm", "my-gcm", ("aesni", "pclmulqdq", "sse2", "ssse3", "sse4_1")),
+        ("docs/dispatch.md", 1, "hash", "my-ghash", ("pclmulqdq", "sse2", "ssse3")),
         ("docs/threads.md", 0, "hash", "my-pool", ("pclmulqdq", "sse2", "ssse3")),
         (
             *("docs/threads.md", 1, "gcm", "my-gcm-pool"),
@@ -377,6 +386,10 @@ def test_an_example_with_the_dispatcher_runs(
         text = (tmp_path / f"{name}.asm").read_text(encoding="utf-8")
         files[-1].write_bytes(assemble_text(find_nasm(), Path(name).name, text, "elf64"))
     assert len(files) >= least
+    # Where the page assembles them by name, it names all that the header asks for.
+    assembled = {words[3] for words in lines(page) if words[0] == "nasm"}
+    here = {Path(path).stem for path in assembled if path.startswith(f"{folder}/")}
+    assert not here or here == {path.stem for path in files if path.suffix == ".o"}
     options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread", f"-I{tmp_path}"]
     program = tmp_path / "example"
     subprocess.run([*find_cc().command, *options, *files, "-o", program], check=True)

@@ -83,6 +83,7 @@ PLANTED = (
 def test_a_planted_fault_is_refused(function: str, old: str, new: str, said: str, by: str) -> None:
     kernel = replace(AVX, multiply="k")
     head, label, tail = text_of(kernel).partition(f"\n{kernel.name}_{function}:\n")
+    assert proved(kernel, head + label + tail, by).refutation is None
     assert old in tail.partition("\n.end:")[0]
     proof = proved(kernel, head + label + tail.replace(old, new, 1), by)
     assert proof.refutation is not None

@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from ghashgen.algebra.field.bitorder import Order
 from ghashgen.verify.core.linear import Facts, Linear
 from ghashgen.verify.core.moves import moves_of
 from ghashgen.verify.core.numbers import unknown
-from ghashgen.verify.core.refutation import Refutation
+from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.hash import entries
 from ghashgen.verify.hash.entries import Algebra
@@ -27,6 +28,7 @@ from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.prove import prove_object
 from ghashgen.verify.rules.assertion import read_certificate
 from ghashgen.verify.rules.check import Checker
+from ghashgen.verify.rules.values import value_of
 from ghashgen.verify.x86_64.elf import Image, load_image
 from ghashgen.verify.x86_64.flags import Open, Why, alike
 from ghashgen.verify.x86_64.memory import Memory
@@ -190,6 +192,7 @@ WRONG: dict[str, Callable[[], Edit]] = {
     "moves by too much": lambda: put(
         "places", "v2.0", ["t", "moves", ["v", "x0"], [[128, "0x1"]]]
     ),
+    "a value of another form in memory": lambda: put("places", "stack+-8:8", ["?"]),
     "a place of no size": lambda: put("places", "state+0:0", "?"),
     "a place of 17 bytes": lambda: put("places", "state+0:17", "?"),
 }  # fmt: skip
@@ -231,6 +234,29 @@ NO_CERTIFICATES: tuple[Any, ...] = (
 def test_what_is_no_certificate_is_refused(data: Any) -> None:
     with pytest.raises(Refutation):
         read_certificate(data)
+
+
+PARTS: tuple[Any, ...] = (
+    None, True, 1, 1.5, "", "?", "x", "0x", [], {}, ["x"], ["n", 1], ["n", "x"], ["c", "0x1"],
+    [[0]], [[0, "0x"]], [[128, "0x1"]], [[1.5, "0x1"]],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("tag", ["n", "p", "c", "v", "@", "t", "?", None, []])
+def test_a_value_of_another_form_is_refused_and_no_other_error(tag: Any) -> None:
+    meaning = meaning_of(spec_of(SMALL), function_of(spec_of(SMALL), "update"))
+
+    def nobody(name: str, bits: int) -> Any:
+        raise unsupported(name)
+
+    first = ("xor", "moves", "entry", "block", *PARTS) if tag == "t" else PARTS
+    several = ((), *product(first), *product(first, PARTS), *product(first, PARTS, PARTS))
+    one = ["c", "0x1"]
+    for rest in (*several, ("entry", "B", 0), ("block", "C", "x")):
+        if rest in (("xor", one, one), ("moves", one, [])):
+            continue
+        with pytest.raises(Refutation):
+            value_of([tag, *rest], {}, 128, nobody, meaning, ((), ()))
 
 
 def test_a_loop_without_an_assertion_is_followed_without_end_and_refused(

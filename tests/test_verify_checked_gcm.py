@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 from gcm_faults import AVX, PLANTED, Planted, made
+from test_verify_gcm_emitted import WHOLE as SMALL
+from test_verify_gcm_emitted import text_of
 
+from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
-from ghashgen.support.toolchain import Tool
+from ghashgen.support.toolchain import Tool, assemble_text
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
@@ -163,3 +166,26 @@ def test_wrong_certificates_of_seal_are_refused(right: tuple[Image, GcmSpec]) ->
             continue
         accepted.append(words)
     assert not accepted
+
+
+def test_a_counter_that_is_read_again_behind_a_cut_is_that_of_the_entry() -> None:
+    """Its loop would use one keystream in every turn, where IV ‖ N is named anew at the cut."""
+    text = text_of(SMALL, "sysv")
+    head, label, own = text.partition(f"\n{SMALL.name}_encrypt:\n")
+    again = "\n.group:\n    vmovdqu xmm2, [rsi]\n    vpshufb xmm2, xmm2, xmm0\n"
+    assert "\n.group:\n" in own
+    wrong = head + label + own.replace("\n.group:\n", again, 1)
+    spec: GcmSpec = statement(SMALL, SMALL.name, "sysv")
+    function = next(f for f in spec.functions if f.operation == "encrypt")
+    before, after = (
+        load_image(assemble_text(find_nasm(), SMALL.name, one, "elf64")) for one in (text, wrong)
+    )
+    found = loops.certificates(before, meaning(spec, function, False), spec.abi)
+    data = next(one for one in found if list(one["assertions"]) == ["loop"])
+    check(before, spec, function, False, data)
+    loop = data["assertions"]["loop"]
+    assert loop["places"]["v2.0"][2][:2] == ["t", "counter"]
+    assert loop["ghosts"]["counter"] == "32*t+32"
+    loop["places"]["v2.0"] = "?"
+    with pytest.raises(Refutation, match=r"the counter at 0, of that at 32\*t\+32"):
+        check(after, spec, function, False, data)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from core_checking import DECIDED
 
 from ghashgen.arch.x86_64.assemblers import find_nasm
 from ghashgen.check.proofs import statement
@@ -27,11 +28,17 @@ def text_of(kernel: GcmKernel, abi: str) -> str:
     return make(kernel, target(abi, "elf64"), find_nasm()).text
 
 
-def proved(kernel: GcmKernel, text: str, operations: tuple[str, ...], abi: str = "sysv") -> Proof:
+def proved(
+    kernel: GcmKernel,
+    text: str,
+    operations: tuple[str, ...],
+    abi: str = "sysv",
+    by: str = "engine",
+) -> Proof:
     stated: GcmSpec = statement(kernel, kernel.name, abi)
     chosen = tuple(f for f in stated.functions if f.operation in operations)
     elf = assemble_text(find_nasm(), kernel.name, text, "elf64")
-    proof = prove_object(elf, replace(stated, functions=chosen))
+    proof = prove_object(elf, replace(stated, functions=chosen), prove=DECIDED[by])
     explain(proof.refutation)
     return proof
 
@@ -39,10 +46,11 @@ def proved(kernel: GcmKernel, text: str, operations: tuple[str, ...], abi: str =
 @pytest.mark.parametrize("isa", SETS)
 @pytest.mark.parametrize("key", [128, 192, 256])
 @pytest.mark.parametrize("abi", ["sysv", "win64"])
-def test_key_set_up_is_proved(isa: str, key: int, abi: str) -> None:
+@pytest.mark.parametrize("by", DECIDED)
+def test_key_set_up_is_proved(isa: str, key: int, abi: str, by: str) -> None:
     wipe = key != 192
     kernel = GcmKernel(key, isa, "winograd", "clmul1", SETS[isa], wipe=wipe, messages=False)
-    proof = proved(kernel, text_of(kernel, abi), ("init",), abi)
+    proof = proved(kernel, text_of(kernel, abi), ("init",), abi, by)
     assert proof.refutation is None, proof.report()
     assert {t.what for t in proof.theorems} == {*THEOREMS, *(["wipe"] if wipe else [])}
 

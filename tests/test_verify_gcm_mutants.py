@@ -4,6 +4,7 @@ import random
 from collections import Counter
 
 import pytest
+from core_checking import DECIDED
 from gcm_by_hand import WAYS, source, spec, table
 from verify_objects import assembled
 
@@ -46,7 +47,8 @@ def emulator() -> Emulator:
 
 
 @pytest.mark.parametrize(("way", "bits"), WAYS)
-def test_what_is_accepted_is_right(emulator: Emulator, way: str, bits: int) -> None:
+@pytest.mark.parametrize("by", DECIDED)
+def test_what_is_accepted_is_right(emulator: Emulator, way: str, bits: int, by: str) -> None:
     obj = assembled(source(way, bits))
     wanted = [table(key[: bits // 8]) for key in KEYS]
     assert tables(emulator, obj, bits) == wanted
@@ -59,7 +61,7 @@ def test_what_is_accepted_is_right(emulator: Emulator, way: str, bits: int) -> N
                 continue
             change, data = made
             try:
-                refutation = prove_object(data, spec(bits)).refutation
+                refutation = prove_object(data, spec(bits), prove=DECIDED[by]).refutation
             except GhashgenError:
                 said["object"] += 1
                 continue

@@ -9,6 +9,10 @@ from ghashgen.lab.standing import Pair, figure, markdown_table, pair, wrapped
 from ghashgen.records.core import size_name
 from ghashgen.records.goals import Book
 from ghashgen.records.records import Record
+from ghashgen.support.wording import counted
+
+LONG = 1024
+"""Messages of so many bytes and more are the claim's first figure."""
 
 SIZES = (64, 16384)
 """Message sizes of the table, in bytes: a short message and a long one."""
@@ -39,13 +43,11 @@ MESSAGES = Side("AES-GCM", "seal", "seal-latency", (128, 256))
 
 
 def proved_claim(sentence: str, trusted_lines: int) -> str:
-    """Return the claim about proofs: the sentence that both pages share, and what must be
-    trusted.
-    """
+    """Return the claim about proofs: what both pages say, and what must be trusted."""
     return _item(
-        f"**Proved.** {sentence} *Limit:* you must trust the prover, {trusted_lines:,} lines of "
-        "Python with its model of the instructions; caches, speculation and power are not modelled "
-        "([what is proved, trusted and missing](SOUNDNESS.md))."
+        f"**Proved.** {sentence} *Limit:* you must trust the prover and its model of the "
+        f"instructions, {trusted_lines:,} lines of Python. Caches, speculation and power are not "
+        "modelled. See [what is proved, trusted and missing](SOUNDNESS.md)."
     )
 
 
@@ -58,51 +60,49 @@ OLD = f"{MARK} Some kernels had other code when measured; [results](docs/results
 def fast_claim(
     hashes: Sequence[Record],
     messages: Sequence[Record],
-    goals: Book,
     changed: Changed,
 ) -> str:
-    """Return the claim about speed: the range of each function, and where it ends."""
-    sides = ((HASH, hashes), (MESSAGES, messages))
-    found = [(side, _every(records, side.mode, side.keys)) for side, records in sides]
-    ranges = [f"{side.title} is {_range(pairs)} times as fast" for side, pairs in found if pairs]
-    if not ranges:
+    """Return the claim about speed: for long messages, for all, on which CPUs, and its limits."""
+    measured = ((MESSAGES, messages), (HASH, hashes))
+    sides = [(side, records) for side, records in measured if _every(records, side)]
+    if not sides:
         return NOT_MEASURED
-    sizes = [size for _, pairs in found for size, _ in pairs]
-    limits = (
-        "each figure is for our fastest kernel at that length, and no other CPU was measured.",
-        _changed(sides, changed),
-        _chained(sides),
-        _goals(messages, goals),
+    every = [(side, _every(records, side)) for side, records in sides]
+    long = [(side, [each for each in pairs if each[0] >= LONG]) for side, pairs in every]
+    sizes = [size for _, pairs in every for size, _ in pairs]
+    told = (
+        _times([one for one in long if one[1]], f"For messages of {size_name(LONG)} and more,"),
+        _times(every, f"From {size_name(min(sizes))} to {size_name(max(sizes))},"),
+        f"We measured on {_cpus(sides, changed)} only.",
+        "*Limit:* each figure is for our fastest kernel at that length, in calls back to back.",
+        *(_slower(side, records) for side, records in sides),
+        "See [all results](docs/results.md) and [the method](docs/bench.md).",
     )
-    return _item(
-        f"**Fast.** Called back to back, {_and(ranges)} as the fastest other library at each "
-        f"message length from {size_name(min(sizes))} to {size_name(max(sizes))}, on the CPUs in "
-        f"the table. *Limit:* {' '.join(text for text in limits if text)} See [all "
-        "results](docs/results.md) and [the method](docs/bench.md)."
-    )
+    return _item(f"**Fast.** {' '.join(text for text in told if text)}")
 
 
 def adopt_claim(kernels: int, isas: Iterable[str]) -> str:
     """Return the claim about adoption."""
     names = [f"`{isa}`" for isa in sorted(set(isas))]
     return _item(
-        "**Easy to adopt.** A kernel is one assembly file and a C header. It needs no library, "
-        f"allocates nothing and keeps no global state. {kernels} kernels are checked in, for "
-        f"{_and(names)}. *Limit:* a kernel does not check the CPU; you do, or the C dispatcher "
-        "does. AArch64 kernels are tested in an emulator, and not proved."
+        "**Easy to adopt.** You copy one assembly file and a C header, and build them with your "
+        "own tools. A kernel needs no library, allocates nothing and keeps no global state. "
+        f"{kernels} kernels are checked in, for {_and(names)}. *Limit:* a kernel does not check "
+        "the CPU; you do, or the [C dispatcher](docs/dispatch.md) does. AArch64 kernels are run in "
+        "an emulator, and not proved."
     )
 
 
 def table(hashes: Sequence[Record], messages: Sequence[Record], changed: Changed) -> str:
     """Return the short table, a row for each function and CPU; nothing where none was measured."""
-    rows = [*_rows(hashes, HASH, changed), *_rows(messages, MESSAGES, changed)]
+    rows = [*_rows(messages, MESSAGES, changed), *_rows(hashes, HASH, changed)]
     if not rows:
         return ""
     title = wrapped(
-        "Each figure is a speed-up: the time of the fastest other library divided by ours. "
-        "Brackets give our core cycles per call, or per byte (/B). AES-GCM figures are for sealing "
-        "whole messages with 12 bytes of AAD; ranges cover 128-bit and 256-bit keys, single "
-        "lengths 128-bit keys."
+        "Each figure is the time of the fastest other library divided by ours. Brackets give our "
+        "core cycles per call, or per byte (/B). In the last column, each call waits for the one "
+        "before. AES-GCM seals whole messages with 12 bytes of AAD. Its ranges cover 128-bit and "
+        "256-bit keys; single lengths are for 128-bit keys."
     )
     old = any(MARK in cell for row in rows for cell in row)
     return f"{title}\n\n{markdown_table(COLUMNS, rows)}" + (f"\n\n{OLD}" if old else "")
@@ -112,9 +112,8 @@ def _rows(records: Sequence[Record], side: Side, changed: Changed) -> Iterator[t
     for record in records:
         if pairs := _pairs(record, side.mode, side.keys):
             single = (pair(record.results, size, side.mode, side.keys[0]) for size in SIZES)
-            mark = MARK if _old(record, side, changed) else ""
             yield (
-                *(side.title, f"{record.title}{mark}", _range(pairs)),
+                *(side.title, _title(record, side, changed), _range(pairs)),
                 *(f"{one.ratio:.2f} ({figure(one.kernel)})" if one else "" for one in single),
                 _range(_pairs(record, side.chained, side.keys)),
             )
@@ -131,8 +130,40 @@ def _pairs(record: Record, mode: str, keys: tuple[int, ...]) -> Pairs:
     return [(size, both) for size, both in found if both is not None]
 
 
-def _every(records: Iterable[Record], mode: str, keys: tuple[int, ...]) -> Pairs:
-    return [each for record in records for each in _pairs(record, mode, keys)]
+def _every(records: Iterable[Record], side: Side) -> Pairs:
+    return [each for record in records for each in _pairs(record, side.mode, side.keys)]
+
+
+def _times(found: Sequence[tuple[Side, Pairs]], when: str) -> str:
+    """Return how many times as fast each function is; nothing where nothing was measured."""
+    ranges = [f"{side.title} is {_range(pairs)} times" for side, pairs in found]
+    return f"{when} {_and(ranges)} as fast as the fastest other library." if ranges else ""
+
+
+def _cpus(sides: Sequence[tuple[Side, Sequence[Record]]], changed: Changed) -> str:
+    """Return the measured CPUs; with the function, where another was not measured there."""
+    of = {side.title: {one.title for one in records} for side, records in sides}
+    titles: dict[str, set[str]] = {}
+    for side, records in sides:
+        for one in records:
+            titles.setdefault(one.title, set()).add(_title(one, side, changed))
+    found = []
+    for cpu, shown in titles.items():
+        there = [name for name, cpus in of.items() if cpu in cpus]
+        alone = "" if len(there) == len(of) else f" ({_and(there)} alone)"
+        found.append(f"{max(shown, key=len)}{alone}")
+    return _and(found)
+
+
+def _slower(side: Side, records: Iterable[Record]) -> str:
+    """Return at which lengths, and on which CPUs, a function is slower than another library."""
+    found = []
+    for record in records:
+        pairs = _pairs(record, side.mode, side.keys)
+        # As the table rounds it: a ratio that reads 1.00 is not called slower.
+        if sizes := sorted({size for size, both in pairs if round(both.ratio, 2) < 1}):
+            found.append(f"on {record.title} at {_and([*map(size_name, sizes)])}")
+    return f"{side.title} is slower {_and(found)}." if found else ""
 
 
 def _range(pairs: Pairs) -> str:
@@ -141,44 +172,24 @@ def _range(pairs: Pairs) -> str:
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
 
 
-def _chained(sides: Iterable[tuple[Side, Sequence[Record]]]) -> str:
-    """Return how little chained calls gain at least; nothing where none was measured."""
-    found = []
-    for side, records in sides:
-        if pairs := _every(records, side.chained, side.keys):
-            found.append(f"{min(both.ratio for _, both in pairs):.2f} for {side.title}")
-    if not found:
-        return ""
-    return f"If each call waits for the one before, the factor falls to as little as {_and(found)}."
-
-
-def _old(record: Record, side: Side, changed: Changed) -> bool:
-    """Return whether a figure of a function is of a kernel that has other code now."""
+def _title(record: Record, side: Side, changed: Changed) -> str:
+    """Return the CPU, marked if a figure is of a kernel that has other code now."""
     shown = (*_pairs(record, side.mode, side.keys), *_pairs(record, side.chained, side.keys))
-    return not {both.kernel.name for _, both in shown}.isdisjoint(changed.get(record.slug, ()))
+    old = not {both.kernel.name for _, both in shown}.isdisjoint(changed.get(record.slug, ()))
+    return f"{record.title}{MARK if old else ''}"
 
 
-def _changed(sides: Iterable[tuple[Side, Sequence[Record]]], changed: Changed) -> str:
-    """Return on which CPUs kernels were measured that have changed since; nothing if on none."""
-    old = dict.fromkeys(
-        record.title for side, records in sides for record in records if _old(record, side, changed)
-    )
-    if not old:
-        return ""
-    return f"On {_and(tuple(old))}, kernels were measured whose code has changed since."
-
-
-def _goals(records: Sequence[Record], book: Book) -> str:
-    """Return how many of the project's goals each CPU reaches; nothing where none has any."""
+def goals_note(records: Sequence[Record], book: Book) -> str:
+    """Return how many of the project's goals are reached; nothing where no CPU has any."""
     found = []
     for record in records:
-        goals = book.of(record.results.machine.features)
-        if asked := [each for each in verdicts(record, goals) if each.shares] if goals else []:
-            reached = sum(each.said == REACHED for each in asked)
-            found.append(f"{reached} of {len(asked)} on {record.title}")
+        if goals := book.of(record.results.machine.features):
+            found += [each for each in verdicts(record, goals) if each.shares]
     if not found:
         return ""
-    return f"Of the goals that we set for AES-GCM before we measured it, it reaches {_and(found)}."
+    reached = sum(each.said == REACHED for each in found)
+    goal = counted(len(found), "goal")
+    return f"We reach {reached} of {goal} that we set for AES-GCM before we measured it."
 
 
 def _and(items: Sequence[str]) -> str:

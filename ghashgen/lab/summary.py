@@ -1,13 +1,8 @@
 """What the tool proves, counts and has measured: the blocks of README and docs/results.md.
 
-Every figure is computed:
-
-- kernels and instruction counts from the MANIFEST.json of the checked-in output;
-- theorems from the list that `ghashgen prove --identities` works through;
-- proofs of the bytes from PROOFS.json beside the kernels;
-- the trusted base from the sources (`ghashgen.check.trusted`);
-- speed from the records in docs/bench (`ghashgen.lab.speed`), with the goals beside them.
-
+Every figure is computed: kernels and instruction counts from MANIFEST.json, theorems from what
+`ghashgen prove --identities` works through, proofs of the bytes from PROOFS.json, the trusted base
+from the sources (`ghashgen.check.trusted`), speed from docs/bench (`ghashgen.lab.speed`).
 `ghashgen.lab.front` has the wording of README's claims and table.
 """
 
@@ -27,7 +22,7 @@ from ghashgen.kernels import manifest
 from ghashgen.kernels.families import in_order
 from ghashgen.lab.bench.contest import AES_GCM
 from ghashgen.lab.changed import changed
-from ghashgen.lab.front import adopt_claim, fast_claim, proved_claim, table
+from ghashgen.lab.front import adopt_claim, fast_claim, goals_note, proved_claim, table
 from ghashgen.lab.speed import measured_parts
 from ghashgen.lab.standing import markdown_table, wrapped
 from ghashgen.records.goals import Book, load_goals
@@ -229,13 +224,17 @@ def blocks(summary: Summary) -> dict[str, str]:
             _proved_text(summary.proved, f", which {RESULTS} names"),
             sum(part.code for part in summary.trusted),
         ),
-        fast_claim(summary.records, summary.messages, summary.goals, summary.changed),
+        fast_claim(summary.records, summary.messages, summary.changed),
         adopt_claim(
             sum(shelf.kernels for shelf in summary.shelves),
             (shelf.isa for shelf in summary.shelves),
         ),
     )
-    short = ["\n".join(claims), table(summary.records, summary.messages, summary.changed)]
+    short = [
+        "\n".join(claims),
+        table(summary.records, summary.messages, summary.changed),
+        goals_note(summary.messages, summary.goals),
+    ]
     long = [
         "## Kernels",
         _kernels_table(summary.shelves),
@@ -275,8 +274,8 @@ def _proved_text(proved: Proved | None, which: str) -> str:
         return "Proof of the bytes: not recorded yet: `ghashgen prove --write`."
     text = (
         f"`ghashgen prove` proves {proved.kernels} kernels from their assembled bytes, for every "
-        f"key, state, message and length: {proved.theorems} theorems (result, memory, constant "
-        "time, calling convention, wipe)."
+        f"key, state, message and length. Its {proved.theorems} theorems cover the result, memory "
+        "accesses, constant time, the calling convention and `--wipe`."
     )
     if proved.unrecorded:
         more = counted(len(proved.unrecorded), "more checked-in kernel")

@@ -10,6 +10,7 @@ Facts are the one place where ranges stand: a number does not change when more b
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from math import gcd
 
 from ghashgen.verify.core.numbers import (
@@ -268,11 +269,11 @@ class Facts:
             UndecidedError: there is no unknown for it.
         """
         odd = frozenset(u for u, n in a.k if n % step)
-        found = next(self.small(odd), None)
-        if found is None:
-            u = min(odd, key=lambda name: (dict(a.k)[name] & -dict(a.k)[name], name))
-            found = unknown(u), u
-        e, u = found
+        u = min(odd, key=lambda name: (dict(a.k)[name] & -dict(a.k)[name], name))
+        e = a
+        # Of a sum the residue is one number, however many those of its parts are.
+        if len(odd) == 1 or abs(dict(a.k)[u]) > 1:
+            e, u = next(self.small(odd), (unknown(u), u))
         step //= gcd(dict(a.k)[u], step)  # Of 16·u modulo 64, u modulo 4 is enough.
         ((_, n),) = (part for part in e.k if part[0] == u)
         rest, low, high = combined(e, Linear(0, ((u, n),)), -1), self.least(e), self.greatest(e)
@@ -312,7 +313,9 @@ class Facts:
         Raises:
             Fork: it does.
         """
-        found = next(self.small(frozenset(u for u, _ in a.k)), None)
+        few = self.greatest(a) - self.least(a) < MOST_CASES
+        own = ((a, u) for u, n in a.k if abs(n) == 1 and few)
+        found = next(chain(own, self.small(frozenset(u for u, _ in a.k))), None)
         if found is not None:
             raise Fork("a place that is one of a few", self.each(*found))
 

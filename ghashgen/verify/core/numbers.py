@@ -43,6 +43,12 @@ def combined(a: Number, b: Number, sign: int = 1) -> Number:
     return linear(c + sign * b.c, total)
 
 
+def within(a: Number, step: int) -> int | None:
+    """Return how far a is behind a multiple of a step; None if that depends on the unknowns."""
+    c, k = parts(a)
+    return None if any(n % step for _, n in k) else c % step
+
+
 def times(a: Number, n: int) -> Number:
     """Return a·n."""
     if isinstance(a, int):

@@ -332,7 +332,7 @@ class Terms:
         spoiled = self._spoiled("an addition", MASK128, a, b)
         if spoiled is not None:
             return spoiled
-        lanes = [self.plain(self.name(a)), self.plain(self.name(b))]
+        lanes = [self.plain(self.name(self._settled(lane))) for lane in (a, b)]
         if any(isinstance(lane, Term) and lane.op != "linear" for lane in lanes):
             return self.opaque("an addition modulo 2^32 to a value that is not linear", a, b)
         form = self.words.lanes(self.form(lanes[0]), self.form(lanes[1]), sign)

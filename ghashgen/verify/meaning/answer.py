@@ -6,17 +6,18 @@ together. The answer is given once. By then the text is written and right, or no
 Where the tags differ it is to be written with zeros.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.limits import TAGS
+from ghashgen.algebra.ops.forms import variable
+from ghashgen.verify.core import limits
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import Term
 from ghashgen.verify.core.values import Value
 from ghashgen.verify.core.zeros import all_of, bits_of
 from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.meaning.hashing import size_of
+from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
 from ghashgen.verify.meaning.text import ANSWER, DIFFERS, DONE, RIGHT, Text
 from ghashgen.verify.rules.state import State
 
@@ -25,10 +26,9 @@ from ghashgen.verify.rules.state import State
 class Answer:
     """The answer's ghost, and the question that it answers."""
 
-    text: Text
-    tag: Callable[[State, Form], Form | None]
-    """Returns the polynomials of the right tag, in the values that a form has."""
-    number: str = "tag_length"
+    tag: Tag
+    text: Text | None = None
+    """What is written with it, if there is any."""
     name: str = ANSWER
 
     def begin(self) -> dict[str, object]:
@@ -58,32 +58,44 @@ class Answer:
         Raises:
             Refutation: part of the text is written, or it is wrong.
         """
-        size = state.ghosts[self.number]
+        size = state.ghosts[TAG_LENGTH]
         if ANSWER in state.ghosts or not isinstance(size, int):
             return False
-        if size not in TAGS:
+        if size not in limits.TAGS:
             raise Refutation(Category.FUNCTION, f"a tag of {size} bytes is not refused")
-        terms = self.text.names.terms
+        terms = self.tag.lengths.names.terms
         leaves = all_of(value)
         forms = [form for leaf in leaves if (form := terms.try_form(leaf)) is not None]
         if len(forms) < len(leaves):
             return False
         largest = max(forms, key=lambda form: len(form.quadratic))
-        right = self.tag(state, largest)
+        right = self.tag.form(state, largest)
         if right is None:
             return False
         wanted = bits_of((right ^ variable(GIVEN)).mask((1 << 8 * size) - 1))
         if set().union(*map(bits_of, forms)) != wanted:
             return False
-        if self.text.begun(state):
+        if self.text is not None and self.text.begun(state):
             self.text.check_end(state)
         return True
 
+    def status(self, state: State) -> int:
+        """Return the status of the answer.
+
+        Raises:
+            Refutation: there was none.
+        """
+        if ANSWER not in state.ghosts:
+            raise Refutation(Category.FUNCTION, "nothing depends on whether the tag is right")
+        return limits.DONE if state.ghosts[ANSWER] == RIGHT else limits.DIFFERS
+
     def answered(self, state: State, zero: bool) -> None:
         """Note the answer: the text is done or still to be written, or is zeros from now on."""
-        memory, out = state.memory, self.text.out
-        done = zero and self.text.begun(state)
-        memory.written[out] = {}
+        memory = state.memory
         state.ghosts[ANSWER] = RIGHT if zero else DIFFERS
+        if self.text is None:
+            return
+        out, done = self.text.out, zero and self.text.begun(state)
+        memory.written[out] = {}
         state.ghosts[DONE] = size_of(memory, self.text.read.buffer) if done else 0
         memory.regions[out].done = self.text.done(state.ghosts)

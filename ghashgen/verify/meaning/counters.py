@@ -1,17 +1,17 @@
 """Counter blocks and the keystream (SP 800-38D, 6.5): which block of counters is known by a name.
 
 The counter block of the text at d is IV ‖ N + (d - base)/16 modulo 2^32, IV and N being variables:
-any 96 bits and any number. `base` is a ghost, a place in the text; that of J_0 is -16. An assertion
-names the counter at a place of its choice. What another run called it there is compared with it;
-from there on it is IV ‖ N again.
+any 96 bits and any number. `base` is a ghost, a place in the text, or within the block before it;
+that of J_0 is -16. An assertion names the counter at a place of its choice. What another run called
+it there is compared with it; from there on it is IV ‖ N again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form
-from ghashgen.verify.core.numbers import Number, combined, parse
+from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.verify.core.numbers import Number, combined, parse, within
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.core.values import Linear, Value
@@ -21,6 +21,9 @@ from ghashgen.verify.gcm.counter import IV_BYTES, counter_block
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
+
+KEPT = "Q"
+"""The variable of the keystream of a block that has begun in a call before."""
 
 BASE = "counter"
 """The ghost that says where the counter is IV ‖ N."""
@@ -34,6 +37,9 @@ class Counters:
     keys: Sequence[Lane]
     start: Number | None = 0
     """Where the counter is IV ‖ N at the entry; None: nowhere yet."""
+    begun: str = ""
+    """The number that says where the text goes on, if not at 0: a block that has begun before has
+    its keystream in the variable `KEPT`."""
     explicit: Callable[[], Lane | None] = lambda: None
     """Returns J_0 where no variable stands for it."""
     name: str = BASE
@@ -63,10 +69,13 @@ class Counters:
         base = self.names.state.ghosts.get(BASE) if base is None else base
         if base is None:
             raise unsupported("a counter that nobody knows")
-        distance = combined(at, base, -1)
-        if isinstance(distance, Linear) or distance % BLOCK_BYTES:
+        distance, facts = combined(at, base, -1), self.names.state.facts
+        blocks = facts.least(distance) // BLOCK_BYTES
+        if facts.greatest(distance) // BLOCK_BYTES != blocks:
             raise unsupported(f"the counter at {at}, of that at {base}")
-        return distance // BLOCK_BYTES & M32
+        if distance != 0 and within(at, BLOCK_BYTES) != 0:
+            raise unsupported(f"a counter within a block, at {at}")
+        return blocks & M32  # type: ignore[no-any-return]
 
     def block(self, at: Number) -> Lane:
         """Return the counter block at a place, as it stands in memory."""
@@ -82,7 +91,18 @@ class Counters:
         return terms.xor(iv, int.from_bytes(number.to_bytes(4, "big"), "little") << 8 * IV_BYTES)
 
     def stream(self, at: Number) -> Form:
-        """Return the polynomials of the keystream at a place."""
+        """Return the polynomials of the keystream at a place.
+
+        Raises:
+            Refutation: it is not known.
+        """
+        state = self.names.state
+        if self.begun:
+            before = state.facts.below(combined(at, state.ghosts[self.begun], -1), 0)
+            if before is None:
+                raise unsupported(f"the keystream at {at}, which may have begun before")
+            if before:
+                return variable(KEPT)
         block = self.block(at)
         terms = self.names.terms
         return self.names.always(

@@ -12,13 +12,14 @@ from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
-from ghashgen.verify.core.numbers import Number, times
+from ghashgen.verify.core.linear import Case
+from ghashgen.verify.core.numbers import Number, combined, times
 from ghashgen.verify.core.refutation import Category, Difference, Refutation, unsupported
 from ghashgen.verify.core.term import Lane, NotPolynomialError, Term
 from ghashgen.verify.core.terms import Terms
 from ghashgen.verify.core.values import Linear, Pointer, Value
 from ghashgen.verify.hash.spec import KINDS
-from ghashgen.verify.meaning.hashing import Blocks, last_block
+from ghashgen.verify.meaning.hashing import Blocks, partials
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.assertion import Assertion
 from ghashgen.verify.rules.entry import Call, arguments
@@ -63,6 +64,20 @@ class Buffer:
     size: int | str
     content: Content
     align: int = 1
+    begins: str = ""
+    """The number that is the place of its first byte, if that is not 0."""
+
+
+def holding(lanes: Sequence[Lane | None]) -> Content:
+    """Return what a buffer of these lanes holds, and None behind them."""
+
+    def content(memory: Memory, at: Number) -> Lane | None:
+        if not isinstance(at, int):
+            raise unsupported("16 bytes at an unknown place of a buffer")
+        index = at // BLOCK_BYTES
+        return lanes[index] if 0 <= index < len(lanes) else None
+
+    return content
 
 
 @dataclass
@@ -92,6 +107,9 @@ class Function:
     values: Callable[[list[object]], Lane | None] = lambda data: None
     question: "Question | None" = None
     """What everybody may know of a secret."""
+    held: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Numbers that are no parameters: the buffer that holds them, and where."""
+    promised: tuple[Case, ...] = (Case(),)
     terms: Terms = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,16 +120,21 @@ class Function:
     def call(self, numbers: Mapping[str, Number], align: tuple[int, int]) -> Call:
         """Return how it is called where its numbers are these."""
         lengths = {name: times(n, self.multiple) for name, n in numbers.items()}
-        regions = []
+        regions, pointers = [], {}
         for name in self.parameters:
-            if name in self.buffers and name not in self.aliases:
-                b = self.buffers[name]
-                size = lengths[b.size] if isinstance(b.size, str) else b.size
-                region = Region(name, 0, size, b.access, _none, b.align, content=b.content)
-                regions.append(region)
+            if name in self.buffers:
+                place = self.aliases.get(name, name)
+                b = self.buffers[place]
+                low = numbers[b.begins] if b.begins else 0
+                pointers[name] = Pointer(place, low)
+                if place == name:
+                    end = combined(low, lengths[b.size] if isinstance(b.size, str) else b.size)
+                    region = Region(name, low, end, b.access, _none, b.align, content=b.content)
+                    regions.append(region)
         passed = {name: times(n, self.multiple // self.unit) for name, n in numbers.items()}
-        values = arguments(self.parameters, passed, self.aliases)
-        return Call(ABIS[self.abi], values, tuple(regions), align)
+        values = arguments(self.parameters, passed, pointers)
+        held = tuple((*place, numbers[name]) for name, place in self.held.items())
+        return Call(ABIS[self.abi], values, tuple(regions), align, held)
 
     # Ghosts.
 
@@ -143,8 +166,8 @@ class Function:
 
     def entering(self, state: State) -> None:
         """Make the terms ready for a run of this state."""
-        found = (last_block(blocks, state.memory) for blocks in self.blocks)
-        self.names.enter(state, frozenset(one for one in found if one))
+        found = (partials(blocks, state.memory) for blocks in self.blocks)
+        self.names.enter(state, frozenset(one for some in found for one in some))
         for name, output in self.outputs.items():
             state.memory.regions[name].done = output.done(state.ghosts)
 
@@ -215,7 +238,11 @@ class Function:
         memory = state.memory
         if any(at + k not in memory.written[buffer] for k in range(BLOCK_BYTES)):
             raise Refutation(Category.FUNCTION, f"{what} is not written")
-        lane = memory.load(Pointer(buffer, at), BLOCK_BYTES)
+        return self.held_in(state, buffer, what, at)
+
+    def held_in(self, state: State, buffer: str, what: str, at: int = 0) -> Lane:
+        """Return 16 bytes, written or not, as they stand in memory."""
+        lane = state.memory.load(Pointer(buffer, at), BLOCK_BYTES)
         if not isinstance(lane, int | Term):
             raise Refutation(Category.FUNCTION, f"{what} is no value of 128 bits")
         return lane

@@ -1,17 +1,15 @@
 """The functions of an AES-GCM kernel (SP 800-38D): encrypt and decrypt."""
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.limits import GREATEST_TEXT
 from ghashgen.verify.core.numbers import Number, combined
 from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.core.term import Lane
 from ghashgen.verify.gcm.cipher import boxes
-from ghashgen.verify.gcm.counter import counter_block
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.gcm.table import ROUND_KEY, GcmAlgebra
 from ghashgen.verify.meaning.counters import Counters
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.hash import check_hashed, of_names, table_of
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, size_of
 from ghashgen.verify.meaning.names import Names
@@ -57,12 +55,13 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     hashing = Hashing(names, (hashed,))
 
     def counter(memory: Memory, at: Number) -> Lane:
-        return counter_block(terms, 0)
+        # Behind a cut N may be another number: what memory holds is still that of the entry.
+        return counters.block(0)
 
     buffers = {
         "table": table,
         "counter": Buffer(Access.UPDATE, BLOCK_BYTES, counter),
-        "state": Buffer(Access.UPDATE, BLOCK_BYTES, lambda memory, at: first),
+        "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
         "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
         "output": Buffer(Access.OUTPUT, "length", text.output),
     }
@@ -70,15 +69,14 @@ def meaning_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     def finish(f: Function, state: State) -> None:
         text.check_end(state)
         check_hashed(f, state, hashing)
-        blocks = combined(size_of(state.memory, "input"), 0)
-        if blocks == 0 and not state.memory.written["counter"]:
+        size, at = size_of(state.memory, "input"), text.done(state.ghosts)
+        if size == 0 and not state.memory.written["counter"]:
             return
-        at = text.done(state.ghosts)
-        left = combined(blocks, at, -1)
+        left = combined(size, at, -1)
         assert isinstance(left, int)
         last = combined(at, -(-left // BLOCK_BYTES) * BLOCK_BYTES)
-        wanted: Form = terms.form(counters.block(last))
-        f.compare(f.cell(state, "counter", "the counter block"), wanted, "the counter block")
+        wanted, what = terms.form(counters.block(last)), "the counter block"
+        f.compare(f.cell(state, "counter", what), wanted, what)
 
     return Function(
         function.symbol,

@@ -1,23 +1,20 @@
 """The functions of a GHASH or POLYVAL kernel: init, mul, combine, power, update and column."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
 from ghashgen.verify.core.limits import GREATEST_LENGTH
-from ghashgen.verify.core.numbers import Number
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Lane, Term
-from ghashgen.verify.core.values import Pointer
+from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.hash.entries import Algebra
 from ghashgen.verify.hash.spec import ZERO, FunctionSpec, KernelSpec
-from ghashgen.verify.meaning.function import Buffer, Function, Part
+from ghashgen.verify.meaning.function import Buffer, Function, Part, holding
 from ghashgen.verify.meaning.hashing import STATE, Blocks, Hashing, content
 from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.meaning.power import EXPONENT, GREATEST_EXPONENT, Power
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 ADDEND, FACTOR = "Y", 0
@@ -28,18 +25,10 @@ Cells = Sequence[tuple[str, int] | None]
 
 def table_of(names: Names, spec: Any, making: bool) -> Buffer:
     """Return the table of a kernel: what `init` made of the subkey, or nothing before it."""
-    cells = [
-        0 if c == (ZERO, 0) else None if c is None else names.terms.entry(*c) for c in spec.cells
-    ]
-
-    def cell(memory: Memory, at: Number) -> Lane | None:
-        if not isinstance(at, int):
-            raise unsupported("a cell of the table at an unknown place")
-        index = at // BLOCK_BYTES
-        return cells[index] if not making and 0 <= index < len(cells) else None
-
+    entry = names.terms.entry
+    cells = [0 if c == (ZERO, 0) else None if c is None else entry(*c) for c in spec.cells]
     access = Access.WRITE if making else Access.READ
-    return Buffer(access, spec.table_bytes, cell, spec.table_align)
+    return Buffer(access, spec.table_bytes, holding([] if making else cells), spec.table_align)
 
 
 def check_table(f: Function, state: State, cells: Cells) -> None:
@@ -48,30 +37,20 @@ def check_table(f: Function, state: State, cells: Cells) -> None:
     Raises:
         Refutation: they differ.
     """
-    written = state.memory.written["table"]
     for index, cell in enumerate(cells):
-        if cell is None:
-            continue
-        kind, power = cell
-        at = BLOCK_BYTES * index
-        what = f"table entry {kind} of H^{power}" if power else "a table entry of zeros"
-        if any(at + k not in written for k in range(BLOCK_BYTES)):
-            raise Refutation(Category.FUNCTION, f"{what} is not written")
-        lane = state.memory.load(Pointer("table", at), BLOCK_BYTES)
-        if not isinstance(lane, int | Term):
-            raise Refutation(Category.FUNCTION, f"{what} is no value of 128 bits")
-        f.compare(lane, f.names.algebra.entry(kind, power) if power else Form(128), what)
+        if cell is not None:
+            kind, power = cell
+            what = f"table entry {kind} of H^{power}" if power else "a table entry of zeros"
+            wanted = f.names.algebra.entry(kind, power) if power else Form(128)
+            f.compare(f.cell(state, "table", what, BLOCK_BYTES * index), wanted, what)
 
 
-def _product(f: Function, state: State) -> None:
-    """mul: the state times H."""
-    wanted = f.names.algebra.state({STATE: 1})
-    f.compare(f.register(state, "state", "the state"), wanted, "the state")
+def check_state(f: Function, state: State, wanted: Form) -> None:
+    """Compare the state with polynomials.
 
-
-def _combined(f: Function, state: State) -> None:
-    """combine: the state times the factor, plus the addend."""
-    wanted = f.names.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+    Raises:
+        Refutation: they differ.
+    """
     f.compare(f.register(state, "state", "the state"), wanted, "the state")
 
 
@@ -108,7 +87,7 @@ def of_names(spec: Any, function: FunctionSpec, names: Names) -> Function:
         Refutation: it has no meaning here.
     """
     terms, moves, operation = names.terms, names.algebra.memory, function.operation
-    first = terms.moves(terms.variable(STATE), moves)
+    first, addend = (terms.moves(terms.variable(v), moves) for v in (STATE, ADDEND))
     blocks = Blocks(
         "C", "input", function.length_multiple if operation == "column" else BLOCK_BYTES
     )
@@ -116,15 +95,11 @@ def of_names(spec: Any, function: FunctionSpec, names: Names) -> Function:
     making = operation == "init"
     buffers = {
         "table": table_of(names, spec, making),
-        "state": Buffer(Access.UPDATE, BLOCK_BYTES, lambda memory, at: first),
-        "subkey": Buffer(Access.READ, BLOCK_BYTES, lambda memory, at: terms.entry("subkey", 1)),
-        "addend": Buffer(
-            Access.READ, BLOCK_BYTES, lambda memory, at: terms.moves(terms.variable(ADDEND), moves)
-        ),
-        "factor": Buffer(
-            Access.READ, BLOCK_BYTES, lambda memory, at: terms.entry("subkey", FACTOR)
-        ),
-        "result": Buffer(Access.WRITE, BLOCK_BYTES, lambda memory, at: None),
+        "state": Buffer(Access.UPDATE, BLOCK_BYTES, holding([first])),
+        "subkey": Buffer(Access.READ, BLOCK_BYTES, holding([terms.entry("subkey", 1)])),
+        "addend": Buffer(Access.READ, BLOCK_BYTES, holding([addend])),
+        "factor": Buffer(Access.READ, BLOCK_BYTES, holding([terms.entry("subkey", FACTOR)])),
+        "result": Buffer(Access.WRITE, BLOCK_BYTES, holding([])),
         "input": Buffer(
             Access.READ, "length", lambda memory, at: content(names, blocks, memory, at)
         ),
@@ -135,18 +110,19 @@ def of_names(spec: Any, function: FunctionSpec, names: Names) -> Function:
     finish: Callable[[Function, State], None]
     match operation:
         case "init":
-            finish = lambda f, state: check_table(f, state, spec.cells)  # noqa: E731
+            finish = partial(check_table, cells=spec.cells)
         case "mul":
-            finish = _product
+            finish = partial(check_state, wanted=names.algebra.state({STATE: 1}))
         case "combine":
-            finish = _combined
+            sum_ = names.algebra.product(STATE, FACTOR) ^ variable(ADDEND)
+            finish = partial(check_state, wanted=sum_)
         case "power":
             power = Power(names)
             parts, finish, numbers = (power,), power.check_end, {EXPONENT: (0, GREATEST_EXPONENT)}
         case "update" | "column":
             parts, over = (hashing,), (blocks,)
             numbers = {"length": (0, GREATEST_LENGTH // function.length_multiple)}
-            finish = lambda f, state: check_hashed(f, state, hashing)  # noqa: E731
+            finish = partial(check_hashed, hashing=hashing)
         case _:
             raise unsupported(f"no meaning of {operation}")
     return Function(

@@ -8,14 +8,15 @@ how many powers of H the whole sum is ahead. H may be 0, so X(d) is not known fr
 of k blocks later is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.verify.core.linear import Fork, compared
-from ghashgen.verify.core.numbers import Number, combined, parse, parts
+from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import RAW, Lane, Term
+from ghashgen.verify.core.term import MASK128, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear, UndecidedError, Value
 from ghashgen.verify.meaning.names import Names, Partial, Sum
 from ghashgen.verify.rules.assertion import require_known
@@ -30,6 +31,9 @@ MOST_BLOCKS = 1 << 12
 
 Sums = tuple[tuple[str, int], ...]
 """Values, each with a power of H."""
+
+First = Sums | Callable[[State], Sums]
+"""The same, or what says so of a state."""
 
 
 @dataclass(frozen=True)
@@ -58,32 +62,50 @@ def content(names: Names, blocks: Blocks, memory: Memory, at: Number) -> Lane | 
     Raises:
         Fork: whether they are a whole block depends on the unknowns.
     """
-    c, k = parts(at)
-    if c % blocks.apart or any(n % blocks.apart for _, n in k):
+    if within(at, blocks.apart) != 0:
         return None
-    left, moves = combined(size_of(memory, blocks.buffer), at, -1), names.algebra.memory
-    facts = memory.facts
-    if facts.below(left, BLOCK_BYTES) is False:
-        return names.terms.moves(names.terms.variable(blocks.name(at)), moves)
-    if isinstance(left, Linear):
-        if not facts.below(left, BLOCK_BYTES):
-            raise Fork("a block, whole or not", compared(combined(left, BLOCK_BYTES, -1)))
-        facts.near(left)  # type: ignore[attr-defined]
-        raise UndecidedError("a block of so many bytes")
-    if left <= 0:
+    partial, moves = block_at(blocks, memory, at), names.algebra.memory
+    if partial.mask == MASK128:
+        return names.terms.moves(names.terms.variable(partial.block), moves)
+    if partial.mask <= 0:
         return None
-    partial = Partial(blocks.name(at), left)
     names.partials |= {partial}
     return names.terms.moves(names.terms.variable(partial.bytes, RAW), moves)
 
 
-def last_block(blocks: Blocks, memory: Memory) -> Partial | None:
-    """Return the last block of a buffer, where it is partial and that is known."""
-    size = size_of(memory, blocks.buffer)
-    c, k = parts(size)
-    if c % BLOCK_BYTES == 0 or any(n % BLOCK_BYTES for _, n in k):
-        return None
-    return Partial(blocks.name(combined(size, c % BLOCK_BYTES, -1)), c % BLOCK_BYTES)
+def block_at(blocks: Blocks, memory: Memory, at: Number) -> Partial:
+    """Return the block at a place, and which of its bytes there are.
+
+    Raises:
+        UndecidedError: that depends on the unknowns.
+    """
+    region, facts = memory.regions[blocks.buffer], memory.facts
+
+    def missing(n: Number) -> int:
+        """Return how many bytes there are not, n being that or negative."""
+        if isinstance(n, Linear):
+            below = facts.below(n, 1)
+            if below is None:
+                raise Fork("a block, whole or not", compared(combined(n, 1, -1)))
+            if below:
+                return 0
+            facts.near(n)  # type: ignore[attr-defined]
+            raise UndecidedError("a block of so many bytes")
+        return max(n, 0)
+
+    end = combined(at, BLOCK_BYTES)
+    before = missing(combined(whole(region.low), at, -1))
+    behind = missing(combined(end, size_of(memory, blocks.buffer), -1))
+    return Partial(blocks.name(at), before, BLOCK_BYTES - behind)
+
+
+def partials(blocks: Blocks, memory: Memory) -> Iterator[Partial]:
+    """Yield the first and the last block of a buffer, where they are partial and that is known."""
+    region = memory.regions[blocks.buffer]
+    for edge in (whole(region.low), size_of(memory, blocks.buffer)):
+        if inside := within(edge, BLOCK_BYTES):
+            with suppress(UndecidedError):
+                yield block_at(blocks, memory, combined(edge, inside, -1))
 
 
 @dataclass
@@ -93,10 +115,13 @@ class Hashing:
     names: Names
     order: tuple[Blocks, ...]
     name: str = "x"
-    first: Sums = ((STATE, 0),)
+    first: First = ((STATE, 0),)
     """The state on entry."""
     ends: Mapping[str, str] = field(default_factory=dict)
     """The number that is the length of a buffer: a state may stand at its end, within a block."""
+    start: str = ""
+    """The number that says where what is hashed begins, if not at 0: it goes on then, and may go
+    on again. In a block that has begun, X has its bytes, and is not multiplied until it is full."""
     keys: tuple[str, str, str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +130,8 @@ class Hashing:
 
     def begin(self) -> dict[str, object]:
         """Return the ghosts at the entry: nothing is hashed, and the sum is the state."""
-        return dict(zip(self.keys, (0, 0, 0, self.first), strict=True))
+        at = unknown(self.start) if self.start else 0
+        return dict(zip(self.keys, (0, at, 0, self.first), strict=True))
 
     def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
         """Return the ghosts of an assertion, or none of them for None.
@@ -125,18 +151,16 @@ class Hashing:
                 numbers = [k for k, one in enumerate(self.order) if one.buffer == buffer]
                 hashed = parse(text)
                 require_known(hashed, unknowns, "hashed")
-                c, k = parts(hashed)
                 if len(numbers) != 1 or ahead < 0:
                     raise unsupported(f"a state of {buffer}, or one that is behind")
                 blocks = self.order[numbers[0]]
-                within = any(n % blocks.apart for n in (c, *(n for _, n in k)))
-                if within and text != self.ends.get(buffer):
+                if within(hashed, blocks.apart) != 0 and text != self.ends.get(buffer):
                     raise unsupported("a state within a block")
                 values = numbers[0], hashed, ahead, tuple(map(_item, items))
                 return dict(zip(self.keys, values, strict=True))
         raise unsupported(f"no ghosts of a hash: {data!r}")
 
-    def position(self, ghosts: Mapping[str, object]) -> tuple[int, Number, int, Sums]:
+    def position(self, ghosts: Mapping[str, object]) -> tuple[int, Number, int, First]:
         """Return the buffer's number, the place in it, k, and the sum.
 
         Raises:
@@ -147,7 +171,7 @@ class Hashing:
         of, hashed, ahead, items = (ghosts[key] for key in self.keys)
         assert isinstance(of, int)
         assert isinstance(ahead, int)
-        assert isinstance(items, tuple)
+        assert isinstance(items, tuple) or callable(items)
         assert isinstance(hashed, int | Linear)
         return of, hashed, ahead, items
 
@@ -166,18 +190,26 @@ class Hashing:
         if now > of:
             raise unsupported("a state of what is hashed already")
         names += self._between(state, now, at, to)
-        more = len(names) + ahead - before
+        # A block that is not full is not multiplied yet.
+        full = len(names) - bool(self.start and names and within(to, BLOCK_BYTES))
+        more = full + ahead - before
         if more < 0 or ahead < 0:
             raise unsupported(f"X at {to}, of X {before} powers ahead at {at}")
         out: dict[tuple[str, int], int] = {}
-        for name, power in items:
+        for name, power in items(state) if callable(items) else items:
             toggle(out, (name, power + more))
         for k, name in enumerate(names):
-            toggle(out, (name, len(names) - k + ahead))
+            toggle(out, (name, full - k + ahead))
         return out
 
     def _between(self, state: State, of: int, at: Number, to: Number) -> list[str]:
         distance, blocks = combined(to, at, -1), self.order[of]
+        if self.start and distance != 0:
+            for place in (at, to):
+                if within(place, BLOCK_BYTES) is None:
+                    state.facts.low_bits(place, 4)  # type: ignore[arg-type]
+            at = combined(at, within(at, BLOCK_BYTES) or 0, -1)
+            distance = combined(to, at, -1)
         if isinstance(distance, Linear):
             state.facts.near(distance)
             raise unsupported(f"X at {to} of {blocks.buffer}, of X at {at}")
@@ -192,6 +224,7 @@ class Hashing:
         if self.keys[0] not in to:
             return
         of, hashed, ahead, items = self.position(to)
+        assert isinstance(items, tuple)
         if not state.facts.shows(
             combined(size_of(state.memory, self.order[of].buffer), hashed, -1)
         ):

@@ -5,7 +5,7 @@ length in bits behind it. From where J_0 is known it is IV ‖ N, like every cou
 its definition is that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
@@ -20,6 +20,7 @@ from ghashgen.verify.gcm.table import MASK
 from ghashgen.verify.meaning.counters import BASE, Counters
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, size_of
 from ghashgen.verify.meaning.lengths import Lengths
+from ghashgen.verify.meaning.names import Names
 from ghashgen.verify.rules.state import State
 
 FIRST = -BLOCK_BYTES
@@ -36,6 +37,15 @@ class Initial:
     lengths: Lengths
     number: str = "iv_length"
     name: str = "mask"
+
+    @classmethod
+    def of(cls, names: Names, keys: Sequence[Lane]) -> "Initial":
+        """Return J_0 of the buffer `iv`, with counters that go on from there."""
+        iv, counters = Blocks("V", "iv"), Counters(names, keys, start=None)
+        hashing = Hashing(names, (iv,), "iv", ())
+        out = cls(counters, iv, hashing, Lengths(names, ("", "iv_length"), "iv"))
+        counters.explicit, names.terms.name = out.explicit, out.named
+        return out
 
     def begin(self) -> dict[str, object]:
         """Return no ghost: the mask has no name at the entry."""
@@ -57,10 +67,19 @@ class Initial:
         if state.ghosts.get(self.number) != IV_BYTES:
             return None
         names = self.counters.names
-        moves = names.algebra.memory
-        iv = names.terms.moves(names.terms.variable(self.iv.name(0)), moves)
-        # Behind the IV's last byte its block has zeros.
-        return names.terms.xor(iv, 1 << 8 * BLOCK_BYTES - 8)
+        iv = self._short(names.terms.variable(self.iv.name(0)))
+        return names.terms.xor(
+            names.terms.moves(iv, names.algebra.memory), 1 << 8 * BLOCK_BYTES - 8
+        )
+
+    def _short(self, lane: Lane) -> Lane:
+        """Return a value of an IV of 12 bytes, of whose block the other bytes are zeros."""
+        names = self.counters.names
+        if lane != names.terms.variable(self.iv.name(0)):
+            return names.rebuilt(lane, self._short) if isinstance(lane, Term) else lane
+        memory, register = names.algebra.memory, names.algebra.register
+        keep = (1 << 8 * IV_BYTES) - 1
+        return names.terms.moves(names.terms.keep(names.terms.moves(lane, memory), keep), register)
 
     def named(self, lane: Lane) -> Lane:
         """Return J_0, if it was hashed, as the counter block that it is; else the value."""
@@ -68,7 +87,9 @@ class Initial:
         state: State = names.state
         if not isinstance(lane, Term) or lane.deps & (OPAQUE | CALLER | RAW):
             return lane
-        if self.hashing.keys[0] not in state.ghosts or state.ghosts[self.number] == IV_BYTES:
+        if state.ghosts[self.number] == IV_BYTES:
+            return self._short(lane)
+        if self.hashing.keys[0] not in state.ghosts:
             return lane
         left = combined(
             size_of(state.memory, self.iv.buffer), self.hashing.position(state.ghosts)[1], -1

@@ -1,23 +1,21 @@
 """init of AES-GCM: the round keys (FIPS 197, 5.2), and the table of the subkey H = E_K(0)."""
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.verify.core.numbers import Number
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Lane, Term
+from ghashgen.verify.core.refutation import Category, Refutation
+from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.gcm.cipher import encrypted, expanded
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
 from ghashgen.verify.gcm.table import KEY_LETTER
-from ghashgen.verify.meaning.function import Buffer, Function
+from ghashgen.verify.meaning.function import Buffer, Function, holding
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hash import check_table, table_of
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 
 def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
     """Return what init means: the table of a key of 16, 24 or 32 bytes."""
-    names, _, _ = shared(spec)
+    names = shared(spec)[0]
     terms = names.terms
     lanes = [terms.variable(f"{KEY_LETTER}{k + 1}") for k in range(-(-spec.key_bytes // 16))]
     keys = expanded(terms, lanes, spec.key_bytes)
@@ -26,17 +24,12 @@ def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
 
     def named(lane: Term) -> Lane:
         """Return the subkey by its name, whose powers are then known by theirs."""
-        # Forms of products of another value than H would be large, and no product is E_K(0).
-        if lane.deps & (OPAQUE | CALLER | RAW) or names.has_product(lane):
+        # A product is not E_K(0), and may have a large form.
+        if names.has_product(lane):
             return lane
         if lane not in found:
             found[lane] = terms.try_form(lane) == subkey
         return terms.entry("subkey", 1) if found[lane] else lane
-
-    def key(memory: Memory, at: Number) -> Lane:
-        if not isinstance(at, int):
-            raise unsupported("bytes of the key at an unknown place")
-        return lanes[at // BLOCK_BYTES]
 
     def finish(f: Function, state: State) -> None:
         for index, number in spec.round_keys.items():
@@ -49,6 +42,8 @@ def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
         check_table(f, state, spec.hash.cells)
 
     names.special = named
+    # Every value is named when it is written, and a product of any other has no name.
+    terms.factors = lambda a, b: (a, b)
     return Function(
         function.symbol,
         spec.abi,
@@ -57,7 +52,7 @@ def init_of(spec: GcmSpec, function: GcmFunction) -> Function:
         names,
         {
             "table": table_of(names, spec, making=True),
-            "key": Buffer(Access.READ, spec.key_bytes, key),
+            "key": Buffer(Access.READ, spec.key_bytes, holding(lanes)),
         },
         {},
         (),

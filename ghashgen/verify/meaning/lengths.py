@@ -7,6 +7,7 @@ stands for what is equal to it.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form
@@ -15,8 +16,8 @@ from ghashgen.verify.core.numbers import Number, times
 from ghashgen.verify.core.term import OPAQUE, RAW, Lane, Term
 from ghashgen.verify.core.values import Linear
 from ghashgen.verify.core.variables import Variables
-from ghashgen.verify.meaning.hashing import Hashing
-from ghashgen.verify.meaning.names import Names
+from ghashgen.verify.meaning.names import Names, Sum
+from ghashgen.verify.meaning.status import number_of
 from ghashgen.verify.rules.state import State
 
 NUMBER_BYTES = 8
@@ -24,11 +25,11 @@ LENGTHS = "L"
 """The letter of the variables of these blocks."""
 
 
-def number_of(state: State, name: str) -> Number:
-    """Return one of the function's numbers."""
-    number = state.ghosts[name]
-    assert isinstance(number, int | Linear)
-    return number
+class Ended(Protocol):
+    """What is hashed before the block of lengths."""
+
+    def at_end(self, state: State) -> Sum:
+        """Return X after all of it."""
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Lengths:
                 return self.names.terms.moves(self.names.terms.variable(self.variable), memory)
         return self.names.rebuilt(lane, self.named)
 
-    def ends(self, lane: Lane, hashing: Hashing, state: State) -> bool:
+    def ends(self, lane: Lane, hashing: Ended, state: State) -> bool:
         """Return whether a register is (X + the block)·H, X after all that is hashed.
 
         Raises:
@@ -92,11 +93,11 @@ class Lengths:
         form = self.names.terms.try_form(lane)
         return form is not None and self.ends_form(form, hashing, state)
 
-    def ends_form(self, form: Form, hashing: Hashing, state: State) -> bool:
+    def ends_form(self, form: Form, hashing: Ended, state: State) -> bool:
         """Return the same of the polynomials of a register."""
         return self._wanted(hashing, state) == self._sum(form ^ self._constant(state))
 
-    def sum_in(self, form: Form, hashing: Hashing, state: State) -> Form | None:
+    def sum_in(self, form: Form, hashing: Ended, state: State) -> Form | None:
         """Return (X + the block)·H in the values that a form has times powers of H; None: in none.
 
         A value may be a sum itself (`Names.defined`), and the same whole be made of others.
@@ -110,7 +111,7 @@ class Lengths:
         block = self.block(state)
         return self.names.algebra.multiple(block, 1) if isinstance(block, int) else Form(128)
 
-    def _wanted(self, hashing: Hashing, state: State) -> dict[tuple[str, int], int]:
+    def _wanted(self, hashing: Ended, state: State) -> dict[tuple[str, int], int]:
         out = {(name, power + 1): 1 for name, power in hashing.at_end(state)}
         if not isinstance(self.block(state), int):
             out[self.variable, 1] = 1

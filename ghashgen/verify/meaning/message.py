@@ -1,11 +1,6 @@
 """Whole messages of AES-GCM: seal and open (SP 800-38D, 7.1 and 7.2)."""
 
-from collections.abc import Callable, Mapping
-
-from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form
 from ghashgen.verify.core.limits import (
-    DIFFERS,
     DONE,
     EVERY,
     GREATEST_OTHER,
@@ -13,24 +8,25 @@ from ghashgen.verify.core.limits import (
     REFUSED,
     TAGS,
 )
-from ghashgen.verify.core.linear import Fork, compared
-from ghashgen.verify.core.numbers import Number, combined
-from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import Lane, Term
-from ghashgen.verify.core.values import Linear
+from ghashgen.verify.core.refutation import Category, Refutation
 from ghashgen.verify.gcm.spec import GcmFunction, GcmSpec
-from ghashgen.verify.gcm.table import GIVEN
 from ghashgen.verify.meaning.answer import Answer
-from ghashgen.verify.meaning.counters import Counters
 from ghashgen.verify.meaning.function import Buffer, Function
 from ghashgen.verify.meaning.gcm import shared
 from ghashgen.verify.meaning.hashing import Blocks, Hashing, content
 from ghashgen.verify.meaning.initial import Initial
 from ghashgen.verify.meaning.lengths import Lengths
-from ghashgen.verify.meaning.text import ANSWER, RIGHT, Text
+from ghashgen.verify.meaning.names import in_turn
+from ghashgen.verify.meaning.status import (
+    STATUS_BITS,
+    check_status,
+    number_of,
+    one_of,
+    outside,
+)
+from ghashgen.verify.meaning.tag import TAG_LENGTH, Tag
+from ghashgen.verify.meaning.text import ANSWER, Text
 from ghashgen.verify.rules.state import State
-from ghashgen.verify.x86_64.abi import RESULT
-from ghashgen.verify.x86_64.memory import Memory
 from ghashgen.verify.x86_64.regions import Access
 
 LIMITS = {
@@ -40,37 +36,10 @@ LIMITS = {
 }
 """The lengths in bytes that SP 800-38D has a meaning for."""
 
-STATUS_BITS = 32
-"""Bits of what is returned."""
 
-
-def refused(state: State, limits: Mapping[str, tuple[int, int]]) -> bool:
-    """Return whether a length is none that there may be.
-
-    Raises:
-        Fork: that depends on the unknowns.
-    """
-    open_: object = None
-    for name, (low, high) in limits.items():
-        n = state.ghosts[name]
-        assert isinstance(n, int | Linear)
-        for wrong in (combined(low - 1, n, -1), combined(n, high + 1, -1)):
-            answer = state.facts.below(wrong, 0)
-            if answer is False:
-                return True
-            if answer is None:
-                open_ = wrong
-    if open_ is not None:
-        assert isinstance(open_, Linear)
-        raise Fork("a length, refused or not", compared(open_))
-    return False
-
-
-def check_status(state: State, wanted: int) -> None:
-    """Compare the number that is returned."""
-    value = state.machine.gpr[RESULT]
-    if not isinstance(value, int) or value & (1 << STATUS_BITS) - 1 != wanted:
-        raise Refutation(Category.FUNCTION, f"the status is wrong, not {wanted}")
+def refused(state: State) -> bool:
+    """Return whether a length is none that there may be."""
+    return outside(state, *((number_of(state, n), *ends) for n, ends in LIMITS.items()))
 
 
 def check_nothing(state: State, text: Text, *buffers: str) -> None:
@@ -83,37 +52,21 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
     """Return what seal or open means, input and output being one buffer or two."""
     sealing = function.operation == "seal"
     names, table, keys = shared(spec)
-    terms = names.terms
-    iv, aad, hashed = Blocks("V", "iv"), Blocks("D", "aad"), Blocks("C", "input")
+    aad, hashed = Blocks("D", "aad"), Blocks("C", "input")
     read = Blocks("T", "input") if sealing else hashed
-    counters = Counters(names, keys, start=None)
+    initial = Initial.of(names, keys)
+    iv, of_iv, counters = initial.iv, initial.hashing, initial.counters
     text = Text(names, counters, read, hashed, "input" if in_place else "output")
-    of_iv = Hashing(names, (iv,), "iv", ())
     hashing = Hashing(names, (aad, hashed), "x", (), {"input": "length"})
-    iv_lengths = Lengths(names, ("", "iv_length"), "iv")
     lengths = Lengths(names, ("aad_length", "length"), "x")
-    initial = Initial(counters, iv, of_iv, iv_lengths)
-    counters.explicit = initial.explicit
-    hooks = iv_lengths.named, lengths.named, *((text.block,) if sealing else ())
-    names.special = lambda lane: _named(lane, hooks)
-    terms.name = initial.named
-
-    def tag_of(state: State, form: Form) -> Form | None:
-        register = lengths.sum_in(form, hashing, state)
-        return (
-            None
-            if register is None
-            else register.moves(names.algebra.memory, 128) ^ initial.mask(state)
-        )
-
-    answer = Answer(text, tag_of)
+    hooks = initial.lengths.named, lengths.named, *((text.block,) if sealing else ())
+    names.special = in_turn(*hooks)
+    tag = Tag(lengths, hashing, initial.mask)
+    answer = Answer(tag, text)
 
     def read_of(blocks: Blocks) -> Buffer:
         size = "length" if blocks.buffer == "input" else f"{blocks.buffer}_length"
         return Buffer(Access.READ, size, lambda memory, at: content(names, blocks, memory, at))
-
-    def tag(memory: Memory, at: Number) -> Lane | None:
-        return None if sealing or at != 0 else terms.variable(GIVEN)
 
     buffers = {
         "table": table,
@@ -121,45 +74,29 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         "aad": read_of(aad),
         "input": Buffer(Access.REPLACE if in_place else Access.READ, "length", text.input),
         "output": Buffer(Access.OUTPUT, "length", text.output),
-        "tag": Buffer(
-            Access.WRITE if sealing else Access.READ, BLOCK_BYTES if sealing else "tag_length", tag
-        ),
+        "tag": tag.buffer(given=not sealing),
     }
 
     def sealed(f: Function, state: State) -> None:
-        if refused(state, LIMITS):
+        if refused(state):
             check_status(state, REFUSED)
             check_nothing(state, text, "tag")
             return
         check_status(state, DONE)
         text.check_end(state)
-        found = f.form(f.cell(state, "tag", "the tag"), "the tag") ^ initial.mask(state)
-        if not lengths.ends_form(found.moves(names.algebra.register, 128), hashing, state):
-            raise Refutation(Category.FUNCTION, "the tag is wrong")
+        tag.check(f, state)
 
     def opened(f: Function, state: State) -> None:
-        size = state.ghosts["tag_length"]
-        wrong = refused(state, LIMITS)
-        if not wrong and not state.facts.one_of(size, frozenset(TAGS)):  # type: ignore[arg-type]
-            if isinstance(size, Linear):
-                wrong = not any(state.facts.equals(size, n) is not False for n in TAGS)
-                if not wrong:
-                    state.facts.near(size)
-                    raise unsupported("a tag_length that is refused for some values only")
-            wrong = True
-        if wrong:
+        if refused(state) or not one_of(state, TAG_LENGTH, frozenset(TAGS)):
             check_status(state, REFUSED)
             check_nothing(state, text)
             if ANSWER in state.ghosts:
                 raise Refutation(Category.FUNCTION, "an answer of what is refused")
             return
-        known = state.ghosts.get(ANSWER)
-        if known is None:
-            raise Refutation(Category.FUNCTION, "nothing depends on whether the tag is right")
-        check_status(state, DONE if known == RIGHT else DIFFERS)
+        check_status(state, answer.status(state))
         text.check_end(state)
 
-    numbers = [*LIMITS, *([] if sealing else ["tag_length"])]
+    numbers = [*LIMITS, *([] if sealing else [TAG_LENGTH])]
     return Function(
         function.symbol,
         spec.abi,
@@ -177,11 +114,3 @@ def message_of(spec: GcmSpec, function: GcmFunction, in_place: bool = False) -> 
         values=initial.value,
         question=None if sealing else answer,
     )
-
-
-def _named(lane: Term, hooks: tuple[Callable[[Term], Lane], ...]) -> Lane:
-    out: Lane = lane
-    for one in hooks:
-        if isinstance(out, Term):
-            out = one(out)
-    return out

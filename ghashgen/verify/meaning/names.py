@@ -3,8 +3,8 @@
 A value that is equal to its definition may be replaced by a variable of that definition, and the
 other way round: both are the same 128 bits. What is named keeps products quadratic.
 
-    C...   a block of what is hashed, by its place; behind its last byte there are zeros
-    P...   the bytes that a last block has, which other bytes may stand beside
+    C...   a block of what is hashed, by its place; where no byte of it is there are zeros
+    P...   the bytes that a partial block has, which other bytes may stand beside
     Z...   a sum of values times powers of H (`Names.defined`)
 """
 
@@ -32,15 +32,21 @@ from ghashgen.verify.hash.entries import Algebra
 
 @dataclass(frozen=True)
 class Partial:
-    """A last block of which only some bytes are there: its variable, and how many."""
+    """A block of which only some bytes are there: its variable, the first one, and their end."""
 
     block: str
-    present: int
+    first: int
+    end: int
 
     @property
     def bytes(self) -> str:
-        """The variable of the bytes that are there; what stands behind them is anything."""
+        """The variable of the bytes that are there; what stands beside them is anything."""
         return f"P{self.block}"
+
+    @property
+    def mask(self) -> int:
+        """The bits that are there."""
+        return (1 << 8 * self.end) - (1 << 8 * self.first)
 
 
 Found = TypeVar("Found")
@@ -186,7 +192,7 @@ class Names:
         return known[term]
 
     def settled(self, term: Term) -> Lane:
-        """Return the bytes of a partial block, with zeros behind them, as that block.
+        """Return the bytes of a partial block, with zeros beside them, as that block.
 
         As they stand in memory or in a register; in a sum, part by part.
         """
@@ -198,8 +204,7 @@ class Names:
         terms, algebra = self.terms, self.algebra
         form = terms.try_form(term)
         for partial in sorted(self.partials, key=lambda one: one.block):
-            keep = (1 << 8 * partial.present) - 1
-            padded = variable(partial.bytes).moves(algebra.memory, 128).mask(keep)
+            padded = variable(partial.bytes).moves(algebra.memory, 128).mask(partial.mask)
             if form == padded:
                 return terms.moves(terms.variable(partial.block), algebra.memory)
             if form == padded.moves(algebra.register, 128):
@@ -214,6 +219,19 @@ class Names:
         if all(a is b for a, b in zip(parts, term.args, strict=True)):
             return term
         return rebuilt(self.terms, term, *parts)
+
+
+def in_turn(*hooks: Callable[[Term], Lane]) -> Callable[[Term], Lane]:
+    """Return what names a value by each of some rules in turn."""
+
+    def named(lane: Term) -> Lane:
+        out: Lane = lane
+        for one in hooks:
+            if isinstance(out, Term):
+                out = one(out)
+        return out
+
+    return named
 
 
 def _pair(form: Form) -> tuple[int, int] | None:

@@ -5,17 +5,18 @@ nothing writes there again; behind it the state holds what has been written sinc
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
 from ghashgen.algebra.ops.forms import Form, variable
-from ghashgen.verify.core.numbers import Number, combined, parse, parts, whole
+from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
-from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Lane, Term
-from ghashgen.verify.core.values import Linear, Value
+from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
+from ghashgen.verify.core.values import Linear, UndecidedError, Value
 from ghashgen.verify.core.variables import Variables
 from ghashgen.verify.meaning.counters import Counters
-from ghashgen.verify.meaning.hashing import Blocks, content, size_of
+from ghashgen.verify.meaning.hashing import Blocks, block_at, content, size_of
 from ghashgen.verify.meaning.names import Names, Partial
 from ghashgen.verify.rules.assertion import require_known
 from ghashgen.verify.rules.state import State
@@ -53,7 +54,7 @@ class Text:
 
     def begin(self) -> dict[str, object]:
         """Return the ghost at the entry."""
-        return {DONE: 0}
+        return {DONE: unknown(self.counters.begun) if self.counters.begun else 0}
 
     def ghosts(self, data: object, unknowns: Mapping[str, object]) -> dict[str, object]:
         """Return the ghost of an assertion: a multiple of 16 bytes.
@@ -63,9 +64,7 @@ class Text:
         """
         at = parse(data)
         require_known(at, unknowns, "the output")
-        c, k = parts(at)
-        within = c % BLOCK_BYTES or any(n % BLOCK_BYTES for _, n in k)
-        if within and data != "length":
+        if within(at, BLOCK_BYTES) != 0 and data != "length":
             raise unsupported("an output that ends within a block")
         return {DONE: at}
 
@@ -84,9 +83,10 @@ class Text:
             Refutation: that is not known.
         """
         if self.out == self.read.buffer:
-            end = memory.regions[self.out].done
-            assert end is not None
-            before = memory.facts.below(combined(at, whole(end), -1), 0) is not False
+            region = memory.regions[self.out]
+            end = whole(region.done)
+            # Nothing of the block in which it begins is done yet, if it begins within one.
+            before = end != region.low and memory.facts.below(combined(at, end, -1), 0) is not False
             if before and (written := self.output(memory, at)) is not None:
                 return written
             if before or self.names.state.ghosts.get(ANSWER) == DIFFERS:
@@ -107,31 +107,20 @@ class Text:
 
     # What is written.
 
-    def wanted(self, at: Number, present: int, read: str = "") -> Form:
-        """Return the polynomials of so many bytes of the output, with zeros behind them.
+    def wanted(self, at: Number, mask: int, read: str = "") -> Form:
+        """Return the polynomials of some bytes of a block of the output, with zeros beside them.
 
         `read` is the variable of what is read there, if it is not the block's.
         """
         if self.names.state.ghosts.get(ANSWER) == DIFFERS:
             return Form(128)
-        name, counter = read or self.read.name(at), self.counters.block(at)
-
-        def find() -> Form:
-            block = variable(name).moves(self.names.algebra.memory, 128)
-            return (self.counters.stream(at) ^ block).mask((1 << 8 * present) - 1)
-
-        return self.names.always(("wanted", counter, name, present), find)
+        block = variable(read or self.read.name(at)).moves(self.names.algebra.memory, 128)
+        return (self.counters.stream(at) ^ block).mask(mask)
 
     def begun(self, state: State) -> bool:
         """Return whether any of it may have been written, now or before."""
-        return self.done(state.ghosts) != 0 or bool(state.memory.written[self.out])
-
-    def present(self, memory: Memory, at: Number) -> int:
-        """Return how many bytes the block at a place has; 0 where that is not known."""
-        left = combined(size_of(memory, self.read.buffer), at, -1)
-        if memory.facts.below(left, BLOCK_BYTES) is False:
-            return BLOCK_BYTES
-        return left if isinstance(left, int) and left > 0 else 0
+        first = state.memory.regions[self.out].low
+        return self.done(state.ghosts) != first or bool(state.memory.written[self.out])
 
     def block(self, lane: Term) -> Lane:
         """Return a block of the output as what is hashed, in memory or in a register, by name.
@@ -141,17 +130,21 @@ class Text:
         return self.names.once(("text", lane), lambda: self._block(lane))
 
     def _block(self, lane: Term) -> Lane:
-        if lane.deps & (OPAQUE | CALLER | RAW):
+        if lane.deps & (OPAQUE | CALLER):
             return lane
-        texts = [n for n in self.variables.of(lane) if n[0] == self.read.letter]
+        # Bytes of a partial block may have been taken one by one.
+        alone = Partial(self.read.letter, 0, 0).bytes
+        texts = [n for n in self.variables.of(lane) if n.startswith((self.read.letter, alone))]
         if not texts:
             return lane
         if len(texts) == 1:
-            at = parse(texts[0][1:])
-            present = self.present(self.names.state.memory, at)
-            form = self.names.terms.try_form(lane) if present else None
+            at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
+            form = None
+            with suppress(UndecidedError):
+                mask = block_at(self.read, self.names.state.memory, at).mask
+                form = self.names.terms.try_form(lane) if mask > 0 else None
             if form is not None:
-                wanted, moves = self.wanted(at, present), self.names.algebra
+                wanted, moves = self.wanted(at, mask, texts[0]), self.names.algebra
                 name = self.names.terms.variable(self.hashed.name(at))
                 if form == wanted:
                     return self.names.terms.moves(name, moves.memory)
@@ -169,28 +162,46 @@ class Text:
         distance = combined(end, at, -1)
         if isinstance(distance, Linear) or distance < 0:
             raise unsupported(where + f"the output right up to {end}, and before up to {at}")
-        out: set[int] = set()
-        for k in range(0, distance, BLOCK_BYTES):
-            out |= self._right(memory, combined(at, k), min(BLOCK_BYTES, distance - k), where)
-        return out
+        return self._right(memory, at, distance, where)
 
-    def _right(self, memory: Memory, at: Number, present: int, where: str) -> set[int]:
-        first = memory.key(at)
-        keys = range(first, first + present)
+    def _right(self, memory: Memory, at: Number, size: int, where: str) -> set[int]:
+        """Check so many bytes from a place on, block by block, and return them.
+
+        Raises:
+            Fork: where blocks begin depends on the unknowns.
+            Refutation: they are wrong.
+        """
+        if not size:
+            return set()
+        inside = memory.key(at) % BLOCK_BYTES
+        at, end = combined(at, inside, -1), size + inside
+        return set().union(*(
+            self._right_block(
+                memory, combined(at, k), max(inside - k, 0), min(BLOCK_BYTES, end - k), where
+            )
+            for k in range(0, end, BLOCK_BYTES)
+        ))  # fmt: skip
+
+    def _right_block(
+        self, memory: Memory, at: Number, first: int, end: int, where: str
+    ) -> set[int]:
+        partial, place = Partial(self.read.name(at), first, end), memory.key(at)
+        keys = range(place + first, place + end)
         if any(k not in memory.written[self.out] for k in keys):
             raise Refutation(Category.FUNCTION, where + f"the output at {at} is not written")
-        lane = memory._read(self.out, first, present)
+        lane = memory._read(self.out, place + first, end - first)
+        if first and isinstance(lane, int | Term):
+            lane = self.names.terms.moves(lane, ((8 * first, partial.mask),))
         form = self.names.terms.try_form(lane) if isinstance(lane, int | Term) else None
-        # Bytes of a last block may have been taken one by one.
-        alone = Partial(self.read.name(at), present).bytes
-        if form is None or form not in (self.wanted(at, present), self.wanted(at, present, alone)):
+        known = (self.wanted(at, partial.mask, read) for read in ("", partial.bytes))
+        if form is None or form not in known:
             named = self.names.named(lane) if isinstance(lane, Term) else lane
             block = variable(self.hashed.name(at)).moves(self.names.algebra.memory, 128)
             text = self.encrypting and self.names.state.ghosts.get(ANSWER) != DIFFERS
-            right = block.mask((1 << 8 * present) - 1) if text else None
+            right = block.mask(partial.mask) if text else None
             # What has no polynomials equals nothing, and a text that is read has no other name.
-            known = self.names.terms.try_form(named) if isinstance(named, int | Term) else None
-            if known is None or known != right:
+            found = self.names.terms.try_form(named) if isinstance(named, int | Term) else None
+            if found is None or found != right:
                 raise Refutation(Category.FUNCTION, where + f"the output at {at} is wrong")
         return set(keys)
 
@@ -207,9 +218,7 @@ class Text:
         if isinstance(left, Linear):
             state.facts.near(left)
             raise unsupported(f"an end that is {left} bytes away")
-        right: set[int] = set()
-        for k in range(0, left, BLOCK_BYTES):
-            right |= self._right(memory, combined(at, k), min(BLOCK_BYTES, left - k), "")
+        right = self._right(memory, at, left, "")
         if memory.written[self.out].keys() - right:
             raise Refutation(Category.FUNCTION, "more is written than the output")
 

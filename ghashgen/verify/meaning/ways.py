@@ -11,15 +11,20 @@ from ghashgen.verify.core.refutation import unsupported
 from ghashgen.verify.gcm.spec import GcmSpec
 from ghashgen.verify.hash.spec import KernelSpec
 from ghashgen.verify.meaning import gcm, hash
+from ghashgen.verify.meaning.ending import ending_of
 from ghashgen.verify.meaning.function import Function
 from ghashgen.verify.meaning.keys import init_of
 from ghashgen.verify.meaning.message import message_of
+from ghashgen.verify.meaning.pieces import aad_of, more_of
+from ghashgen.verify.meaning.start import start_of
 
 TEXTS: Mapping[str, Callable[..., Function]] = {
     "encrypt": gcm.meaning_of,
     "decrypt": gcm.meaning_of,
     "seal": message_of,
     "open": message_of,
+    "encrypt_more": more_of,
+    "decrypt_more": more_of,
 }
 """The operations of AES-GCM that read and write a text: what makes their meaning from statement,
 function and `in_place`."""
@@ -29,6 +34,10 @@ OTHERS: Mapping[str, Callable[..., Function]] = {
     "update": gcm.hash_of,
     "power": gcm.hash_of,
     "combine": gcm.hash_of,
+    "start": start_of,
+    "aad": aad_of,
+    "finish": ending_of,
+    "verify": ending_of,
 }
 """Its other operations: what makes their meaning from statement and function."""
 

@@ -1,8 +1,8 @@
 """The rules: run, divide, cut, descend, end.
 
 1. Step. One decoded instruction on one state, by its row.
-2. Divide. What depends on the unknowns is asked again in each of its cases (`Fork`), which are all
-   that there are. A condition on anything else is refused.
+2. Divide. What depends on the unknowns is asked again in each of its cases (`Fork`): all that there
+   are. A condition on anything else is refused.
 3. Cut. At an address with assertions a state must be an instance of one: its numbers and values,
    put in the place of the assertion's unknowns, make every component equal and every fact true.
    Each assertion is run once, with its unknowns as they are, to the next cuts and returns.
@@ -14,11 +14,10 @@ Nothing is changed in place at a cut. What no rule covers is refused.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from iced_x86 import Instruction, InstructionInfoFactory
 
-from ghashgen.verify.core.linear import Case, Fork
+from ghashgen.verify.core.linear import Fork
 from ghashgen.verify.core.numbers import Number, combined, replaced
 from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.term import Lane, Term, same_value, secret
@@ -35,7 +34,7 @@ from ghashgen.verify.x86_64.decoding import decode
 from ghashgen.verify.x86_64.elf import Image
 from ghashgen.verify.x86_64.flags import Open, SecretCondition, Why, alike
 from ghashgen.verify.x86_64.flow import MASK, VECTOR, use_of
-from ghashgen.verify.x86_64.machine import END, LANES, RSP, Machine, Step
+from ghashgen.verify.x86_64.machine import END, RSP, Machine, Step
 from ghashgen.verify.x86_64.memory import STACK
 from ghashgen.verify.x86_64.rows.table import step_of
 from ghashgen.verify.x86_64.wipe import check_wiped
@@ -80,8 +79,7 @@ class Checker:
         """
         check_entry(self.image, self.meaning.symbol)
         try:
-            # A number that has one value is that value.
-            if (state := self.begin().within(Case())) is not None:
+            for state in self.entries():
                 self.run(state, self.entry, None)
             for assertion in self.assertions.values():
                 self.run(self.state(assertion), self.entry + assertion.at, assertion)
@@ -96,6 +94,10 @@ class Checker:
         state.ghosts = self.meaning.begin() | own(facts)
         self.gpr, self.vec = list(state.machine.gpr), list(state.machine.vec)
         return state
+
+    def entries(self) -> list[State]:
+        """Return the states at the entry, one for each case of what the caller promises."""
+        return self.begin().each(self.meaning.promised)
 
     # Rules 1 and 2.
 
@@ -112,16 +114,12 @@ class Checker:
             except Answered as answered:
                 work += [(case, answered.at, True) for case in answered.cases]
             except Divided as divided:
-                cases = (state.within(case) for case in divided.question.cases)
-                work += [(case, divided.at, divided.begun) for case in cases if case is not None]
+                work += [(s, divided.at, divided.begun) for s in state.each(divided.question.cases)]
 
     def _advance(
         self, state: State, address: int, begun: bool, source: Assertion | None
     ) -> tuple[int, bool]:
-        """Run one case to a cut or a return.
-
-        `begun` says that it is not to be cut where it stands.
-        """
+        """Run one case to a cut or a return; `begun`: it is not to be cut where it stands."""
         self.meaning.entering(state)
         for _ in range(MOST_STEPS):
             if address == END or (not begun and address in self.at):
@@ -218,15 +216,11 @@ class Checker:
                 return terms.lost("an unknown of a cut", v == "?", bits)
             return value_of(v, numbers, bits, self._fresh, meaning, (self.gpr, self.vec))
 
-        vec: list[list[Any]] = [[0] * LANES for _ in m.vec]
         for name, place in REGISTERS.items():
             found = value(a.registers.get(name, "?"), place.bits)
-            if place.file == "vec":
-                vec[place.index][place.lane] = found
-            else:
-                getattr(m, place.file)[place.index] = found
-        for k, lanes in enumerate(vec):
-            m.vec[k] = tuple(lanes)
+            file, k, lane = getattr(m, place.file), place.index, place.lane
+            is_vector = place.file == "vec"
+            file[k] = (*file[k][:lane], found, *file[k][lane + 1 :]) if is_vector else found
         for place, v in a.memory:
             if place.region not in state.memory.written:
                 raise unsupported(f"{a.name}: no buffer {place.region}")
@@ -275,18 +269,14 @@ class Checker:
             require_known(number, named, where)
         to = {u: replaced(number, named) for u, number in numbers.items()}
         for u, (low, high) in a.unknowns.items():
-            if not facts.shows(combined(to[u], low, -1)) or not facts.shows(
-                combined(high, to[u], -1)
-            ):
+            if not all(map(facts.shows, (combined(to[u], low, -1), combined(high, to[u], -1)))):
                 raise unsupported(where + f"{u} = {to[u]} is not in its range")
         for u, values in a.among.items():
             if not facts.one_of(to[u], values):
                 raise unsupported(where + f"{u} = {to[u]} may be none of its values")
         for known in a.known:
-            if not facts.shows(replaced(known, to)):
-                raise unsupported(
-                    where + f"{known} may be negative, where it is {replaced(known, to)}"
-                )
+            if not facts.shows(found := replaced(known, to)):
+                raise unsupported(where + f"{known} may be negative, where it is {found}")
         for n in meaning.numbers:
             if to.get(n) != state.ghosts[n]:
                 raise unsupported(where + f"{n} is {state.ghosts[n]}, not {to.get(n)}")
@@ -304,11 +294,12 @@ class Checker:
                 if secret(is_):
                     raise unsupported(where + f"{place.name} is a secret")
                 return
-            if isinstance(v, list) and len(v) == 2 and v[0] == "v" and v[1] not in bound:
-                if not isinstance(is_, int | Term):
-                    raise unsupported(where + f"{place.name} is an address or a length")
-                bound[v[1]] = is_
-                return
+            match v:
+                case ["v", str(name)] if name not in bound:
+                    if not isinstance(is_, int | Term):
+                        raise unsupported(where + f"{place.name} is an address or a length")
+                    bound[name] = is_
+                    return
             # First by the names that it has here: an assertion may speak of what they are names of.
             named = meaning.canonical(is_) if isinstance(is_, Term) else is_
             wanted = value_of(v, to, place.bits, unknown_value, meaning, (self.gpr, self.vec))
@@ -342,7 +333,7 @@ class Checker:
         if len(memory.returns) != 1:
             raise unsupported(where + "inside a call")
         meaning.instance(state, a, moved, bound)
-        self._descend(state, a, source, to, where)
+        self._descend(state, a, source, to)
 
     def _equal(self, a: Value, b: Value) -> bool:
         if isinstance(a, int | Term) and isinstance(b, int | Term):
@@ -357,17 +348,12 @@ class Checker:
     # Rule 4.
 
     def _descend(
-        self,
-        state: State,
-        a: Assertion,
-        source: Assertion | None,
-        to: Mapping[str, Number],
-        where: str,
+        self, state: State, a: Assertion, source: Assertion | None, to: Mapping[str, Number]
     ) -> None:
         if source is None or a.level < source.level:
             return
         now, then = replaced(source.falls, state.origin), replaced(a.falls, to)
-        falls = combined(combined(now, then, -1), 1, -1)
+        falls, where = combined(combined(now, then, -1), 1, -1), f"{state.label} -> {a.name}: "
         if a.level > source.level or not state.facts.shows(falls):
             raise unsupported(where + f"{now} does not fall to {then}")
         if not a.facts().shows(a.falls):

@@ -24,6 +24,8 @@ class Call:
     regions: tuple[Region, ...]
     align: tuple[int, int]
     """The stack pointer at the entry, modulo so much: (16, 8), or more exactly."""
+    held: tuple[tuple[str, int, Value], ...] = ()
+    """Numbers in memory: the buffer, where in it, and the 8 bytes that are there."""
 
 
 def blank(image: Image, terms: Terms, call: Call, facts: Facts, label: str) -> State:
@@ -50,17 +52,16 @@ def entered(image: Image, terms: Terms, call: Call, facts: Facts) -> State:
     for register, value in zip(abi.arguments, call.arguments, strict=False):
         state.machine.gpr[register] = value
     above = RETURN_BYTES + abi.home_bytes
-    stack = state.memory.written[STACK]
-    for index, value in enumerate(call.arguments[len(abi.arguments) :]):
-        stack.update({above + SLOT * index + k: (value, k) for k in range(SLOT)})
+    stacked = enumerate(call.arguments[len(abi.arguments) :])
+    for region, at, value in (
+        *((STACK, above + SLOT * index, value) for index, value in stacked), *call.held,
+    ):  # fmt: skip
+        state.memory.written[region].update({at + k: (value, k) for k in range(SLOT)})
     return state
 
 
 def arguments(
-    parameters: tuple[str, ...], numbers: Mapping[str, Number], aliases: Mapping[str, str]
+    parameters: tuple[str, ...], numbers: Mapping[str, Number], buffers: Mapping[str, Pointer]
 ) -> tuple[Value, ...]:
-    """Return the values of parameters: a number, or the beginning of the buffer of that name."""
-    return tuple(
-        numbers[name] if name in numbers else Pointer(aliases.get(name, name), 0)
-        for name in parameters
-    )
+    """Return the values of parameters: a number, or the beginning of a buffer."""
+    return tuple(numbers[name] if name in numbers else buffers[name] for name in parameters)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from ghashgen.verify.core.linear import Facts
+from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.numbers import Number
 from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.terms import Terms
@@ -23,6 +23,8 @@ class Meaning(Protocol):
     terms: Terms
     numbers: Mapping[str, tuple[int, int]]
     """The parameters that are numbers: unknowns of these ranges."""
+    promised: tuple[Case, ...]
+    """What else the caller promises of them: one of these cases."""
     vectors_named: bool
     """Whether `named` is asked of what is written to vector registers."""
 

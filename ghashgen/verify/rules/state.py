@@ -3,7 +3,7 @@
 A ghost is a number or a name of the specification's, such as how many bytes have been hashed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,6 +70,10 @@ class State:
             values = {**{u: replaced(a, single) for u, a in values.items()}, **single}
         return None
 
+    def each(self, cases: Iterable[Case]) -> "list[State]":
+        """Return the state in all of several cases in which it can be."""
+        return [one for one in map(self.within, cases) if one is not None]
+
     def renamed(self, values: Mapping[str, Number], facts: Facts) -> "State":
         """Put numbers in the place of unknowns, everywhere; return itself.
 
@@ -97,6 +101,7 @@ class State:
                 if isinstance(v, Linear | Pointer):
                     cells[key] = done.setdefault(id(v), new(v)), k
         for region in memory.regions.values():
+            region.low = replaced(whole(region.low), values)
             region.size = replaced(whole(region.size), values)
             if region.done is not None:
                 region.done = replaced(whole(region.done), values)

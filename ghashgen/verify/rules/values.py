@@ -1,5 +1,6 @@
 """Values of an assertion: what they are where its unknowns are numbers and values of a state."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ghashgen.verify.core.numbers import Number, parse, replaced
@@ -35,12 +36,18 @@ def value_of(
     def part(x: object) -> Lane:
         return _lane(value_of(x, numbers, 128, unknown_value, meaning, entry))
 
+    def named(x: object) -> Number:
+        match x:
+            case ["n", text]:
+                return number(text)
+        raise unsupported(f"no part of a term: {x!r}")
+
     match v:
         case ["n", text]:
             return number(text)
         case ["p", str(region), text]:
             return Pointer(region, number(text))
-        case ["c", str(text)]:
+        case ["c", str(text)] if _HEX.fullmatch(text):
             return int(text, 16)
         case ["v", str(name)]:
             return unknown_value(name, bits)
@@ -53,13 +60,20 @@ def value_of(
         case ["t", "xor", a, b]:
             return meaning.terms.xor(part(a), part(b))
         case ["t", "moves", a, list(moves)]:
-            moved = tuple((int(shift), int(keep, 16)) for shift, keep in moves)
-            return meaning.terms.moves(part(a), moved)
+            return meaning.terms.moves(part(a), tuple(map(_move, moves)))
         case ["t", *rest]:
-            return meaning.value(
-                [number(x[1]) if isinstance(x, list) and x[:1] == ["n"] else x for x in rest]
-            )
+            return meaning.value([x if isinstance(x, str | int) else named(x) for x in rest])
     raise unsupported(f"no value: {v!r}")
+
+
+_HEX = re.compile("0x[0-9a-f]{1,32}")
+
+
+def _move(data: object) -> tuple[int, int]:
+    match data:
+        case [int(shift), str(keep)] if abs(shift) < 128 and _HEX.fullmatch(keep):
+            return shift, int(keep, 16)
+    raise unsupported(f"no bits that are moved: {data!r}")
 
 
 def _lane(value: Value) -> Lane:

@@ -108,7 +108,7 @@ class Sample(Values):
             return None
         # In the last state of the sample, t = its number; everything is moved back to t = 0.
         turns = len(self.states) - 1
-        at_last = combined(self.base, hashed)
+        at_last = combined(self.base_of(self.states[0]), hashed)
         at = combined(at_last, times(unknown(TURN), per))
         at = combined(at, per * turns, -1)
         lags = {}
@@ -133,7 +133,8 @@ class Sample(Values):
                     end = self._output()
                     if end is None:
                         return None
-                    known["output"] = end
+                    if self.meaning.outputs:
+                        known["output"] = end
                     base = first.ghosts.get(BASE)
                     unknown_ = base is None and not self._known(first)
                     over = end == "length" or first.ghosts.get(ANSWER) == DIFFERS

@@ -52,7 +52,7 @@ class Joint(Sample):
             highs.append(high)
             if values is not None:
                 u = n.k[0][0] if isinstance(n, Linear) else ""
-                known = state.facts.among.get(u) or range(low, high + 1)
+                known = state.facts.among.get(u) or range(low, min(high, low + FEW) + 1)
                 values = None if len(known) > FEW else values | set(known)
         few = values is not None and len(values) < FEW
         return sorted(values) if few else (min(lows), max(highs))  # type: ignore[arg-type]

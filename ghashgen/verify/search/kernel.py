@@ -12,10 +12,13 @@ from ghashgen.verify.core.refutation import Refutation, unsupported
 from ghashgen.verify.core.values import UndecidedError
 from ghashgen.verify.engine.family import Function, Statement
 from ghashgen.verify.meaning.function import Function as Meaning
+from ghashgen.verify.meaning.hashing import Hashing
+from ghashgen.verify.meaning.power import Power
 from ghashgen.verify.meaning.ways import ways_of
 from ghashgen.verify.rules.check import Checker
 from ghashgen.verify.search.hash import certificates
 from ghashgen.verify.search.message import certificate
+from ghashgen.verify.search.pieces import certificates as pieces
 from ghashgen.verify.x86_64.abi import ABIS
 from ghashgen.verify.x86_64.elf import Image, load_image
 from ghashgen.verify.x86_64.flow import flow_of
@@ -96,10 +99,12 @@ def _proposed(
 ) -> Iterator[dict[str, Any]]:
     checker = Checker(image, meaning, {}, align)
     try:
-        if meaning.outputs:
-            yield certificate(checker, spec.abi)
-        else:
+        if any(isinstance(p, Hashing) and p.start for p in meaning.parts):
+            yield from pieces(checker, spec.abi)
+        elif all(isinstance(p, Hashing | Power) for p in meaning.parts):
             yield from certificates(checker, spec.abi)
+        else:
+            yield certificate(checker, spec.abi)
     finally:
         meaning.terms.clear()
 

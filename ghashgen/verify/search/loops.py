@@ -7,6 +7,7 @@ exit does not. A head that one run comes to again and again is where a certifica
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import log2
 
@@ -50,6 +51,11 @@ class Trail:
     address: int
     begun: bool
     arrivals: tuple[tuple[int, State], ...]
+
+    @cached_property
+    def bits(self) -> int:
+        """How much of the lengths is open."""
+        return int(freedom(self.state))
 
     def at(self, head: int) -> list[State]:
         """Return the states in which it came to a head."""
@@ -104,7 +110,7 @@ def turns(
         if not work:
             break
         # Of those as free, the latest: one way to its end before another.
-        best = max(range(len(work)), key=lambda k: (int(freedom(work[k].state)), k))
+        best = max(range(len(work)), key=lambda k: (work[k].bits, k))
         trail = work.pop(best)
         try:
             found = _follow(checker, trail, heads, stops)

@@ -52,7 +52,7 @@ class Values:
         self.initial = next((p for p in self.meaning.parts if isinstance(p, Initial)), None)
         self.masked = bool(states[0].ghosts.get("mask"))
         self.counters = next((p for p in self.meaning.parts if isinstance(p, Counters)), None)
-        ends = [self._written(s) for s in states]
+        ends = [combined(self._written(s), self.base_of(s), -1) for s in states]
         self._reach = max((n for n in ends if isinstance(n, int)), default=0)
 
     def prepare(self, checker: Checker, states: Sequence[State], live: frozenset[int]) -> None:
@@ -237,21 +237,25 @@ class Values:
         for state, v in zip(self.states, values, strict=True):
             self.meaning.entering(state)
             form = self.terms.try_form(v)
+            base = self.base_of(state)
             found.append({
                 (at, k)
                 for at in range(-2 * BLOCK_BYTES, 3 * self._reach + 64 * BLOCK_BYTES, BLOCK_BYTES)
                 for k, moves in enumerate(LAYOUTS)
-                if form is not None and self._counter_form(at, moves) == form
+                if form is not None and self._counter_form(combined(base, at), moves) == form
             })  # fmt: skip
         for at, k in sorted(found[0]):
             places = [at, *(min((a for a, j in one if j == k), default=-1) for one in found[1:])]
-            n = self.number(places)
-            if n is not None and -1 not in places[1:]:
+            if -1 in places[1:]:
+                continue
+            bases = map(self.base_of, self.states)
+            n = self.number([combined(b, a) for b, a in zip(bases, places, strict=True)])
+            if n is not None:
                 return ["t", "moves", ["t", "counter", ["n", str(n)]],
                         [[shift, hex(keep)] for shift, keep in LAYOUTS[k]]]  # fmt: skip
         return None
 
-    def _counter_form(self, at: int, moves: Any) -> Any:
+    def _counter_form(self, at: Number, moves: Any) -> Any:
         assert self.counters is not None
         try:
             block = self.counters.block(at)
@@ -301,11 +305,12 @@ class Values:
 
     def _place(self, at: Number) -> int | None:
         """Return a place in turns of the sample: relative to the state's own beginning."""
-        base = self.base
-        distance = combined(at, base, -1)
+        distance = combined(at, self.base_of(self.states[0]), -1)
         return distance if isinstance(distance, int) else None
 
-    base: Number = 0
+    def base_of(self, state: State) -> Number:
+        """Return from where places are counted in a state."""
+        return 0
 
     def _hashed(self, term: Term) -> bool:
         if self._begun(term):

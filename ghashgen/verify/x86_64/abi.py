@@ -117,7 +117,8 @@ def check_frame(m: Machine) -> None:
     assert isinstance(pointer, Pointer)
     if not isinstance(pointer.offset, int):
         raise unsupported("a stack pointer with an unknown", at)
-    if pointer.offset < memory.regions[STACK].low:
+    low = memory.regions[STACK].low
+    if not isinstance(low, int) or pointer.offset < low:
         raise Refutation(Category.MEMORY, "the stack pointer leaves the available stack", at=at)
     floor = memory.floor()
     if any(isinstance(slot.offset, int) and slot.offset < floor for slot, _ in memory.returns):

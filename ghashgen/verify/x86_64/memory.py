@@ -105,11 +105,12 @@ class Memory:
             raise self._refute(f"{kind} {address.region}", at)
         offset = address.offset
         if isinstance(self.facts, Facts) and not (
-            isinstance(offset, int) and isinstance(region.size, int)
+            isinstance(offset, int) and isinstance(region.size, int) and isinstance(region.low, int)
         ):
             return self._locate_far(region, offset, size, align, store)
         if not isinstance(offset, int):
             raise UndecidedError(f"{kind} {region.name} at an offset with an unknown")
+        assert isinstance(region.low, int)
         if offset < region.low:
             before = region.low - offset
             raise self._refute(
@@ -150,7 +151,7 @@ class Memory:
                 raise UndecidedError(f"{region.name} at an offset with an unknown")
         kind = "store to" if store else "load from"
         after = combined(combined(region.size, offset, -1), size, -1)
-        if not facts.shows(combined(offset, region.low, -1)) or not facts.shows(after):
+        if not facts.shows(combined(offset, whole(region.low), -1)) or not facts.shows(after):
             what = f"{kind} {size} bytes of {region.name} at {offset}, not known to be in it"
             raise self._refute(what, at)
         if store and region.access is Access.READ:
@@ -379,9 +380,10 @@ class Memory:
             return False
         try:
             beyond = self.facts.sum(pointer.offset, region.size, -1)
+            within = self.facts.sum(pointer.offset, region.low, -1)
         except UndecidedError:
             return False
-        inside = self.facts.below(pointer.offset, region.low) is False
+        inside = self.facts.below(within, 0) is False
         return inside and self.facts.below(beyond, 1) is True
 
 

@@ -34,7 +34,7 @@ class Region:
     """A declared buffer: bytes [low, size) from its start, whose address is residue mod align."""
 
     name: str
-    low: int
+    low: int | UNKNOWN
     size: int | UNKNOWN
     access: Access
     cell: Cell

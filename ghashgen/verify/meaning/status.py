@@ -1,0 +1,60 @@
+"""What a function of messages returns, and which numbers are refused."""
+
+from ghashgen.verify.core.linear import Fork, compared
+from ghashgen.verify.core.numbers import Number, combined
+from ghashgen.verify.core.refutation import Category, Refutation, unsupported
+from ghashgen.verify.core.values import Linear
+from ghashgen.verify.rules.state import State
+from ghashgen.verify.x86_64.abi import RESULT
+
+STATUS_BITS = 32
+"""Bits of what is returned."""
+
+
+def number_of(state: State, name: str) -> Number:
+    """Return one of the function's numbers."""
+    number = state.ghosts[name]
+    assert isinstance(number, int | Linear)
+    return number
+
+
+def outside(state: State, *limits: tuple[Number, int, int]) -> bool:
+    """Return whether a number is below or above its limits.
+
+    Raises:
+        Fork: that depends on the unknowns.
+    """
+    open_: Number | None = None
+    for n, low, high in limits:
+        for wrong in (combined(low - 1, n, -1), combined(n, high + 1, -1)):
+            answer = state.facts.below(wrong, 0)
+            if answer is False:
+                return True
+            if answer is None:
+                open_ = wrong
+    if open_ is not None:
+        raise Fork("a length, refused or not", compared(open_))
+    return False
+
+
+def one_of(state: State, name: str, values: frozenset[int]) -> bool:
+    """Return whether one of the function's numbers is among some.
+
+    Raises:
+        Fork: that depends on the unknowns.
+        Refutation: so it does, and not on few values.
+    """
+    n, facts = number_of(state, name), state.facts
+    if facts.one_of(n, values):
+        return True
+    if isinstance(n, Linear) and any(facts.equals(n, v) is not False for v in values):
+        facts.near(n)
+        raise unsupported(f"a {name} that is refused for some values only")
+    return False
+
+
+def check_status(state: State, wanted: int) -> None:
+    """Compare the number that is returned."""
+    value = state.machine.gpr[RESULT]
+    if not isinstance(value, int) or value & (1 << STATUS_BITS) - 1 != wanted:
+        raise Refutation(Category.FUNCTION, f"the status is wrong, not {wanted}")
