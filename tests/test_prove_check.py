@@ -122,10 +122,6 @@ def _hashed(functions: dict[str, Any]) -> None:
     ghost["hashed"] = f"{ghost['hashed']}+16"
 
 
-def _of_another_function(functions: dict[str, Any]) -> None:
-    functions[UPDATE] = functions[f"{SMALL}_mul"]
-
-
 def _left_out(functions: dict[str, Any]) -> None:
     del functions[UPDATE]
 
@@ -134,7 +130,7 @@ def _no_certificate(functions: dict[str, Any]) -> None:
     functions[UPDATE] = {"assertions": []}
 
 
-WRONG = [_level, _hashed, _of_another_function, _left_out, _no_certificate]
+WRONG = [_level, _hashed, _left_out, _no_certificate]
 
 
 @pytest.mark.parametrize("change", WRONG, ids=lambda change: change.__name__)
@@ -166,6 +162,15 @@ def test_the_remedy_of_a_refused_one_works(project: Project, searches: list[str]
     project.proves("--no-cache")
     assert len(searches) == 6
     project.proves("--check")
+
+
+def test_one_of_another_function_is_refused(project: Project) -> None:
+    def change(functions: dict[str, Any]) -> None:
+        functions[f"{SMALL}_mul"] = functions[UPDATE]
+
+    project.proves()
+    project.edit(change)
+    assert f"the certificate of {SMALL}_mul is refused" in project.refuses("--check")
 
 
 def test_those_of_another_kernel_are_refused(project: Project) -> None:

@@ -232,7 +232,7 @@ def test_a_loop_that_breaks_beyond_the_executed_lengths_is_not_proved() -> None:
     refutation = prove_object(assembled(trap), spec("foreign")).refutation
     assert refutation is not None
     assert refutation.category is FUNCTION
-    assert refutation.length == 1088
+    assert refutation.length == 1024
 
 
 def test_chosen_lengths_claim_nothing_of_others() -> None:

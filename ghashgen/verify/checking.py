@@ -202,7 +202,8 @@ def _numbers(meaning: Meaning) -> str:
         if [*spans] == ["length"]
         else ", ".join(f"{name} = {span}" for name, span in spans.items())
     )
-    return (every or "none") + (f", multiples of {unit}" if unit > 1 else "")
+    every += f", multiples of {unit}" if unit > 1 else ""
+    return (every or "none") + (", as the caller promises them" if meaning.promised[1:] else "")
 
 
 def text_of(certificates: Mapping[str, object]) -> str:

@@ -80,7 +80,7 @@ def _choices(meaning: Meaning, blocks: int) -> Iterator[dict[str, int]]:
     if EXPONENT in usual:
         yield from ({EXPONENT: n} for n in EXPONENTS)
     elif LENGTH in usual:
-        lengths = *telling_lengths(blocks), *_longer(blocks), *LENGTHS
+        lengths = *telling_lengths(blocks), *LENGTHS, *_longer(blocks)
         for length in dict.fromkeys(lengths):
             if length % meaning.multiple == 0:
                 yield usual | {LENGTH: length // meaning.multiple}
