@@ -21,6 +21,7 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached, successors
 from ghashgen.verify.search.joint import Joint
+from ghashgen.verify.search.residues import plain
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
@@ -70,6 +71,10 @@ class Search:
         sample = Sample(self.checker, states[-TURNS:], self.flow.live.get(head, frozenset()))
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
         one = sample.assertion(head - self.checker.entry, self.level(), sources)
+        for number in self.meaning.numbers:
+            if one is not None and number not in one["unknowns"]:
+                # The run that was followed is of one remainder of this number.
+                one = plain(one, number, states[0].ghosts[number])  # type: ignore[arg-type]
         if one is None:
             raise unsupported(f"search: no invariant of the loop at {head:#x}")
         self.widen(one, head, sample)

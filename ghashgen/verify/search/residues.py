@@ -48,7 +48,8 @@ def plain(one: dict[str, Any], name: str, ghost: Number) -> dict[str, Any] | Non
     known = [fact(parse(e)) for e in one["facts"]]
     if u in _unknowns(places):
         return None
-    unknowns = {name: [n * low, n * high + n - 1], TURN: one["unknowns"][TURN]}
+    others = {v: ends for v, ends in one["unknowns"].items() if v != u}
+    unknowns = others | {name: [n * low, n * high + n - 1]}
     return one | {
         "unknowns": unknowns, "places": places, "facts": [str(e) for e in known],
         "falls": str(fact(falls)),
