@@ -70,8 +70,8 @@ class Facts:
             c += n * ranges[u][n < 0]
         return c
 
-    def least(self, a: Number) -> int:
-        """Return a number that a is never below: by the ranges, and by one constraint more."""
+    def least(self, a: Number, more: int = 2) -> int:
+        """Return a number that a is never below: by the ranges, and by `more` constraints more."""
         if isinstance(a, int):
             return a
         best = self._least(a.c, a.k)
@@ -83,7 +83,10 @@ class Facts:
                     if m and (m > 0) == (n > 0):
                         # |n|·a >= |n|·a - |m|·known, where u cancels; a is a whole number.
                         rest = combined(times(a, abs(n)), known, -abs(m))
-                        low = rest if isinstance(rest, int) else self._least(rest.c, rest.k)
+                        if more > 1 and isinstance(rest, Linear):
+                            low = self.least(rest, more - 1)
+                        else:
+                            low = rest if isinstance(rest, int) else self._least(rest.c, rest.k)
                         best = max(best, -(-low // abs(n)))
         return best
 

@@ -37,7 +37,7 @@ from ghashgen.verify.core.term import (
     rank,
     same_value,
 )
-from ghashgen.verify.core.values import RANGES, UNKNOWN, Arithmetic, UndecidedError
+from ghashgen.verify.core.values import RANGES, UNKNOWN, Arithmetic, Linear, UndecidedError
 from ghashgen.verify.core.words import Words
 
 
@@ -69,6 +69,8 @@ class Terms:
         self.words = Words()
         """The sums modulo 2^32 in the forms of this pool."""
         self._names: set[str] = set()
+        self.unknowns: set[str] = set()
+        """The unknowns of which a number has its bits in a term."""
         self._sums: dict[tuple[Lane, Lane, int], Lane] = {}
         self._simple: dict[Term, bool] = {}
         self._plain: dict[Term, Lane] = {}
@@ -120,13 +122,12 @@ class Terms:
         return name in self._names
 
     def number(self, value: UNKNOWN, facts: Arithmetic = RANGES) -> Term:
-        """Return the bits of a public number with an unknown; equal numbers have equal bits.
-
-        Nothing else is known of them. They count as data, so no cut keeps them.
-        """
+        """Return the bits of a public number with an unknown; equal numbers have equal bits."""
         if not facts.fits(value, 64):
             raise UndecidedError("the bits of a number that may wrap around")
         mask = (1 << facts.width(value)) - 1
+        if isinstance(value, Linear):
+            self.unknowns.update(u for u, _ in value.k)
         return self._make("number", (value, mask), mask, DATA | SECRET)
 
     def entry(self, name: str, number: int) -> Term:

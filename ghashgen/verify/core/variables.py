@@ -3,10 +3,13 @@
 By definition, not by value: a variable counts even if it cancels.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from ghashgen.verify.core.numbers import Number
+from ghashgen.verify.core.numbers import replaced as replaced_in
 from ghashgen.verify.core.term import DATA, SECRET, TABLE, Lane, Term, parts_first, parts_of
 from ghashgen.verify.core.terms import Terms
+from ghashgen.verify.core.values import Arithmetic, Linear
 
 
 class Variables:
@@ -66,3 +69,23 @@ def rebuilt(terms: Terms, term: Term, *arguments: object) -> Lane:
     if rebuild is None:
         raise ValueError(f"a term of kind {term.op} has no parts to exchange")
     return rebuild(terms, *arguments)
+
+
+def renumbered(
+    terms: Terms, term: Term, values: Mapping[str, Number], facts: Arithmetic, done: dict[Term, Lane]
+) -> Lane:
+    """Return a sum of linear functions with numbers in the place of unknowns, in its public bits.
+
+    Any other part stays: it is the same value. `done` keeps what has been found.
+    """
+    for part in parts_first(term, done, lambda one: terms.kinds[one.op].linear):
+        done[part] = part
+        if part.op == "number":
+            value = part.args[0]
+            assert isinstance(value, Linear)
+            if (new := replaced_in(value, values)) != value:
+                done[part] = terms.number(new, facts) if isinstance(new, Linear) else new
+        elif any(done.get(p, p) is not p for p in parts_of(part)):
+            arguments = [done[a] if isinstance(a, Term) else a for a in part.args]
+            done[part] = rebuilt(terms, part, *arguments)
+    return done[term]

@@ -102,7 +102,7 @@ class Counters:
             if before is None:
                 raise unsupported(f"the keystream at {at}, which may have begun before")
             if before:
-                return variable(KEPT)
+                return self.names.always(("stream", KEPT), lambda: variable(KEPT))
         block = self.block(at)
         terms = self.names.terms
         return self.names.always(

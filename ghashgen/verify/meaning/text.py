@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ghashgen.algebra.field.bitorder import BLOCK_BYTES
-from ghashgen.algebra.ops.forms import Form, variable
+from ghashgen.algebra.ops.forms import Form, Moves, variable
 from ghashgen.verify.core.numbers import Number, combined, parse, unknown, whole, within
 from ghashgen.verify.core.refutation import Category, Refutation, unsupported
 from ghashgen.verify.core.term import CALLER, OPAQUE, Lane, Term
@@ -24,6 +24,9 @@ from ghashgen.verify.x86_64.memory import Memory
 
 ANSWER, RIGHT, DIFFERS = "answer", "right", "differs"
 """The ghost that says whether a tag is right, once that is known: the output is zeros if not."""
+
+NOTHING = Form(128)
+"""The polynomials of zeros."""
 
 DONE = "output"
 """The ghost that says up to where the output is right."""
@@ -79,18 +82,22 @@ class Text:
     def input(self, memory: Memory, at: Number) -> Lane | None:
         """Return 16 bytes of the input as they are at first; in place, what is written by now.
 
+        Two buffers may also be one. So what is read is not to have been written over, as if they
+        were; then both hold the same in every run, and it is of no consequence which it is.
+
         Raises:
             Refutation: that is not known.
         """
-        if self.out == self.read.buffer:
-            region = memory.regions[self.out]
-            end = whole(region.done)
-            # Nothing of the block in which it begins is done yet, if it begins within one.
-            before = end != region.low and memory.facts.below(combined(at, end, -1), 0) is not False
-            if before and (written := self.output(memory, at)) is not None:
-                return written
-            if before or self.names.state.ghosts.get(ANSWER) == DIFFERS:
-                raise unsupported("a text that is read after it has been written over")
+        alone = self.out == self.read.buffer
+        region = memory.regions[self.out]
+        end = whole(region.done)
+        # Nothing of the block in which it begins is done yet, if it begins within one.
+        before = end != region.low and memory.facts.below(combined(at, end, -1), 0) is not False
+        if alone and before and (written := self.output(memory, at)) is not None:
+            return written
+        over = not alone and memory.written_in(self.out, at, BLOCK_BYTES)
+        if before or over or self.names.state.ghosts.get(ANSWER) == DIFFERS:
+            raise unsupported("a text that is read after it has been written over")
         return content(self.names, self.read, memory, at)
 
     def output(self, memory: Memory, at: Number) -> Lane | None:
@@ -113,9 +120,15 @@ class Text:
         `read` is the variable of what is read there, if it is not the block's.
         """
         if self.names.state.ghosts.get(ANSWER) == DIFFERS:
-            return Form(128)
-        block = variable(read or self.read.name(at)).moves(self.names.algebra.memory, 128)
-        return (self.counters.stream(at) ^ block).mask(mask)
+            return NOTHING
+        name, stream = read or self.read.name(at), self.counters.stream(at)
+
+        def find() -> Form:
+            block = variable(name).moves(self.names.algebra.memory, 128)
+            return (stream ^ block).mask(mask)
+
+        # A stream that is known stays, so its identity stands for it.
+        return self.names.always(("wanted", name, id(stream), mask), find)
 
     def begun(self, state: State) -> bool:
         """Return whether any of it may have been written, now or before."""
@@ -139,20 +152,28 @@ class Text:
             return lane
         if len(texts) == 1:
             at = parse(texts[0].removeprefix(alone).removeprefix(self.read.letter))
-            form = None
+            mask = 0
             with suppress(UndecidedError):
                 mask = block_at(self.read, self.names.state.memory, at).mask
-                form = self.names.terms.try_form(lane) if mask > 0 else None
-            if form is not None:
-                wanted, moves = self.wanted(at, mask, texts[0]), self.names.algebra
+            moved = self._moved(lane, self.wanted(at, mask, texts[0])) if mask > 0 else None
+            if moved is not None:
                 name = self.names.terms.variable(self.hashed.name(at))
-                if form == wanted:
-                    return self.names.terms.moves(name, moves.memory)
-                # Bytes are moved only if it may be: of the same variables.
-                alike = form.linear.keys() == wanted.linear.keys()
-                if alike and form == wanted.moves(moves.register, 128):
-                    return name
+                return self.names.terms.moves(name, moved) if moved else name
         return self.names.rebuilt(lane, self.block)
+
+    def _moved(self, lane: Term, wanted: Form) -> Moves | None:
+        """Return how a value is a block of the output: in memory, in a register, or it is none."""
+        moves = self.names.algebra
+
+        def find() -> Moves | None:
+            form = self.names.terms.try_form(lane)
+            if form is None or form == wanted:
+                return None if form is None else moves.memory
+            # Bytes are moved only if it may be: of the same variables.
+            alike = form.linear.keys() == wanted.linear.keys()
+            return () if alike and form == wanted.moves(moves.register, 128) else None
+
+        return self.names.always(("moved", lane, id(wanted)), find)
 
     # How far it is right.
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from ghashgen.verify.core.linear import Case, Facts
 from ghashgen.verify.core.numbers import Number, replaced, unknown, whole
+from ghashgen.verify.core.term import Lane, Term
 from ghashgen.verify.core.values import Linear, Pointer, Value
+from ghashgen.verify.core.variables import renumbered
 from ghashgen.verify.x86_64.abi import floor_of
 from ghashgen.verify.x86_64.flags import Flag, Flags, Open
 from ghashgen.verify.x86_64.machine import Machine
@@ -77,28 +79,36 @@ class State:
     def renamed(self, values: Mapping[str, Number], facts: Facts) -> "State":
         """Put numbers in the place of unknowns, everywhere; return itself.
 
-        The names of values stay: a value at 16·q is the one at 48 where q is 3, under another name.
+        The names of blocks stay: a block at 16·q is the one at 48 where q is 3, under another name.
         """
         m, memory = self.machine, self.memory
         memory.facts = facts
         if not values:
             return self
         done: dict[int, Value] = {}
+        terms: dict[Term, Lane] = {}
 
         def new(v: Value) -> Value:
+            if isinstance(v, Term):
+                return renumbered(m.terms, v, values, facts, terms)
             if isinstance(v, Linear):
                 return replaced(v, values)
             if isinstance(v, Pointer):
                 return Pointer(v.region, replaced(whole(v.offset), values))
             return v
 
+        kinds: tuple[type, ...] = (Linear, Pointer)
+        if not m.terms.unknowns.isdisjoint(values):
+            kinds = Linear, Pointer, Term
+            for k, lanes in enumerate(m.vec):
+                m.vec[k] = tuple(new(v) for v in lanes)
         for k, v in enumerate(m.gpr):
-            if isinstance(v, Linear | Pointer):
+            if isinstance(v, kinds):
                 m.gpr[k] = new(v)
         memory.renamed(values)
         for cells in memory.written.values():
             for key, (v, k) in cells.items():
-                if isinstance(v, Linear | Pointer):
+                if isinstance(v, kinds):
                     cells[key] = done.setdefault(id(v), new(v)), k
         for region in memory.regions.values():
             region.low = replaced(whole(region.low), values)

@@ -169,7 +169,9 @@ class Sample(Values):
             place = self._place(parse(name[1:]))
             assert place is not None
             return blocks - place // self.blocks.apart - power
-        return blocks - power
+        items = self.states[0].ghosts[self.hashing.keys[-1]]
+        begun = dict(items).get(name, 0) if isinstance(items, tuple) else 0
+        return blocks + begun - power
 
     def _per_turn(self) -> int | None:
         """Return the bytes that are hashed in a turn, by the blocks of the last two states."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ghashgen.verify.core.linear import Fork
 from ghashgen.verify.core.numbers import Number, combined, parts, times, unknown
 from ghashgen.verify.core.refutation import Refutation
 from ghashgen.verify.core.term import CALLER, OPAQUE, RAW, Term
@@ -76,13 +77,14 @@ class Joint(Sample):
             return ["t", "mask"]
         if (found := self._counter(values)) is not None:
             return found
-        if self._is_state(values):
-            self.known = True
-            return ["v", "x"]
+        for power in (0, 1):
+            if self._is_state(values, power):
+                self.known, self.power = True, power
+                return ["v", "x"]
         return None
 
-    known = False
-    """Whether a value is the state."""
+    known, power = False, 0
+    """Whether a value is the state, and by how many powers of H it is behind."""
 
     def canonical(self, places: dict[str, Any]) -> bool:
         """Return whether what comes next is known: a counter, or the state so far."""
@@ -97,15 +99,27 @@ class Joint(Sample):
             return self._of, 0
         return last, size_of(state.memory, self.hashing.order[last].buffer)
 
-    def _is_state(self, values: Sequence[Any]) -> bool:
-        """Return whether a value is X before all of the buffer that comes next."""
+    def _decided(self, state: State) -> list[State]:
+        """Return the cases of a state in which it is known how many blocks are hashed."""
+        self.meaning.entering(state)
+        try:
+            self.hashing.unfolded(state, *self._position(state), 0)
+        except Fork as question:
+            return [case for one in state.each(question.cases) for case in self._decided(one)]
+        except (Refutation, UndecidedError):
+            pass
+        return [state]
+
+    def _is_state(self, values: Sequence[Any], power: int) -> bool:
+        """Return whether a value is X before all of the buffer that comes next, if multiplied."""
         for state, v in zip(self.states, values, strict=True):
             self.meaning.entering(state)
             try:
                 wanted = self.hashing.unfolded(state, *self._position(state), 0)
             except (Refutation, UndecidedError):
                 return False
-            if self.names.recognised(v) != wanted:
+            found = self.names.recognised(v)
+            if found is None or {(n, m + power): 1 for n, m in found} != wanted:
                 return False
         return True
 
@@ -116,6 +130,7 @@ class Joint(Sample):
         self._of = of
         hashes = [p for p in self.meaning.parts if isinstance(p, Hashing)]
         self.hashing = hashes[-1]
+        self.states = [one for state in self.states for one in self._decided(state)]
         return self.assertion(at, level, sources)
 
     def _ghosts(self) -> Any:
@@ -123,5 +138,5 @@ class Joint(Sample):
         ended = self._of >= len(order)
         mine = {"of": order[-1 if ended else self._of].buffer,
                 "hashed": "length" if ended else "0", "ahead": 0,
-                "sum": [["x", 0]] if self.known else []}  # fmt: skip
+                "sum": [["x", self.power]] if self.known else []}  # fmt: skip
         return self.other_ghosts({self.hashing.name: mine, "iv": None})

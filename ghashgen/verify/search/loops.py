@@ -25,7 +25,7 @@ TURNS = 5
 MOST_TURNS = 20
 """Turns of a loop over the bytes of a block, and more."""
 
-MOST_CASES = 400
+MOST_CASES = 2000
 """Cases that are followed before the search gives up."""
 
 MOST_ARRIVALS = 200

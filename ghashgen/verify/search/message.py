@@ -21,7 +21,7 @@ from ghashgen.verify.rules.state import State
 from ghashgen.verify.search.generalise import Sample
 from ghashgen.verify.search.graph import dominators, leading, reached, successors
 from ghashgen.verify.search.joint import Joint
-from ghashgen.verify.search.residues import plain
+from ghashgen.verify.search.residues import divided, plain
 from ghashgen.verify.search.loops import TURNS, cases, turns
 from ghashgen.verify.search.values import TURN
 from ghashgen.verify.x86_64.abi import ABIS
@@ -72,15 +72,24 @@ class Search:
         sources = {self.latest: [self.same | {TURN: "0"}], name: [self.same | {TURN: f"{TURN}+1"}]}
         one = sample.assertion(head - self.checker.entry, self.level(), sources)
         for number in self.meaning.numbers:
-            if one is not None and number not in one["unknowns"]:
+            ghost = states[-TURNS].ghosts[number]
+            if one is not None and isinstance(ghost, Linear) and number not in one["unknowns"]:
                 # The run that was followed is of one remainder of this number.
-                one = plain(one, number, states[0].ghosts[number])  # type: ignore[arg-type]
+                one = plain(one, number, ghost) or self.divided(one, head, number, ghost)
         if one is None:
             raise unsupported(f"search: no invariant of the loop at {head:#x}")
         self.widen(one, head, sample)
         self.data["assertions"][name] = one
         self.say("loop", hex(head), sample.blocks.buffer)
         return name
+
+    def divided(
+        self, one: dict[str, Any], head: int, number: str, ghost: Linear
+    ) -> dict[str, Any] | None:
+        """Return the assertion of a loop over whole blocks, of every remainder of a length."""
+        arrived = self.arrived(*self.source(self.latest), head)
+        ghosts: Any = [ghost, *(s.ghosts[number] for s in arrived)]
+        return divided(one, number, ghosts, lambda place: [_held(s, place) for s in arrived])
 
     def widen(self, one: dict[str, Any], head: int, sample: Sample) -> None:
         """Let the numbers that a loop is not about be what they are in all ways to its head."""

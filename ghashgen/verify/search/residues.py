@@ -5,7 +5,7 @@ same for every r is said with the length, the turns t so far and the turns w tha
 these three one fact answers each question. q stands only where a run comes from the entry.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ghashgen.verify.core.numbers import Number, combined, parse, parts, replaced, times, unknown
@@ -54,6 +54,65 @@ def plain(one: dict[str, Any], name: str, ghost: Number) -> dict[str, Any] | Non
         "unknowns": unknowns, "places": places, "facts": [str(e) for e in known],
         "falls": str(fact(falls)),
     }  # fmt: skip
+
+
+QUOTIENT = "quotient"
+"""The unknown for a length divided by n, rounded down."""
+
+
+def divided(
+    one: dict[str, Any], name: str, ghosts: Sequence[Number], held: Callable[[str], list[Any]]
+) -> dict[str, Any] | None:
+    """Return an assertion of every r that says n·q and length - n·q; None: there is no such length.
+
+    `ghosts` are what the length is: in the run that was followed, then in all ways to the place.
+    `held` returns what these ways hold in a place. If that is never 0, it may be n where r is 0.
+    """
+    (r, k), size = parts(ghosts[0]), unknown(name)
+    if len(k) != 1:
+        return None
+    ((u, n),) = k
+    rests = [parts(ghost)[0] for ghost in ghosts[1:]]
+
+    def is_rest(place: str, v: Any) -> bool:
+        found = held(place) if v[0] == "n" and v[1].isdecimal() else []
+        whole = all(isinstance(h, int) for h in found) and len(set(found)) > 1
+        return whole and not any((a - h) % n for a, h in zip(rests, found, strict=True))
+
+    places = [place for place, v in one["places"].items() if is_rest(place, v)]
+    found = held(places[0]) if places else rests
+    less = [(a - h) // n for a, h in zip(rests, found, strict=True)]
+    mine = (r - int(one["places"][places[0]][1])) // n if places else 0
+    quotient = combined(unknown(QUOTIENT), mine, -1)
+    rest = combined(size, times(unknown(QUOTIENT), n), -1)
+
+    def said(a: Number) -> Number:
+        return replaced(of_length(a, ghosts[0], size), {u: quotient})
+
+    facts = [replaced(parse(e), {u: quotient}) for e in one["facts"]]
+    facts += [combined(rest, min(found), -1), combined(max(found), rest, -1)]
+    low, high = one["unknowns"][u]
+    others = {v: ends for v, ends in one["unknowns"].items() if v != u}
+    ranges = {name: [n * low, n * high + n - 1], QUOTIENT: [low + min(less), high]}
+    return one | {
+        "unknowns": others | ranges,
+        "places": {place: each_number(v, said) for place, v in one["places"].items()}
+        | {place: ["n", str(rest)] for place in places},
+        "facts": list(map(str, facts)),
+        "falls": str(replaced(parse(one["falls"]), {u: quotient})),
+        "from": {
+            source: [
+                way | {QUOTIENT: str(q)}
+                for way in ways
+                for q in (
+                    [combined(unknown(u), k) for k in sorted(set(less), reverse=True)]
+                    if way[TURN] == "0"
+                    else [QUOTIENT]
+                )
+            ]
+            for source, ways in one["from"].items()
+        },
+    }
 
 
 def _unknowns(places: dict[str, Any]) -> set[str]:

@@ -189,9 +189,13 @@ class Memory:
             self.bases.append(k)
         return c + (self.bases.index(k) << BASE)
 
+    def number(self, key: int) -> int:
+        """Return which unknowns are in the place with a number: those of the base so numbered."""
+        return key + (1 << BASE - 1) >> BASE
+
     def place(self, key: int) -> "int | Linear":
         """Return the place with a number."""
-        number = key + (1 << BASE - 1) >> BASE
+        number = self.number(key)
         c, k = key - (number << BASE), self.bases[number]
         return Linear(c, k) if k else c
 
@@ -201,8 +205,11 @@ class Memory:
         assert isinstance(facts, Facts)
         # Numbers of places with the same unknowns differ as the places do.
         ends: dict[int, tuple[int, int]] = {}
-        for key in self.written[name]:
-            number = key + (1 << BASE - 1) >> BASE
+        edges = self.written[name].keys()
+        if edges and self.number(min(edges)) == self.number(max(edges)):
+            edges = {min(edges), max(edges)}
+        for key in edges:
+            number = self.number(key)
             low, high = ends.get(number, (key, key))
             ends[number] = min(low, key), max(high, key)
         for low, high in ends.values():
@@ -213,6 +220,16 @@ class Memory:
             after = combined(combined(offset, first, -1), high - low + 1, -1)
             if not facts.shows(before) and not facts.shows(after):
                 raise unsupported(f"{name} at {offset}, where {first} is written", self.terms.at)
+
+    def written_in(self, name: str, at: "int | Linear", size: int) -> bool:
+        """Return whether some bytes of a buffer are written.
+
+        Raises:
+            Refutation: that is not known.
+        """
+        self._require_apart(name, at, size)
+        first = self.key(at)
+        return not self.written[name].keys().isdisjoint(range(first, first + size))
 
     def renamed(self, values: "Mapping[str, int | Linear]") -> None:
         """Replace unknowns by numbers, in all places."""
