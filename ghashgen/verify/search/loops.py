@@ -25,8 +25,11 @@ TURNS = 5
 MOST_TURNS = 20
 """Turns of a loop over the bytes of a block, and more."""
 
-MOST_CASES = 2000
-"""Cases that are followed before the search gives up."""
+MOST_CASES = 400
+"""Cases that are followed to find a loop."""
+
+MOST_WAYS = 2000
+"""Cases in which a run may come to one address."""
 
 MOST_ARRIVALS = 200
 """Arrivals at one head in one case: more than any loop needs that is none over a message."""
@@ -43,6 +46,10 @@ def _open(states: Sequence[State]) -> bool:
     return grows and freedom(states[0]) - freedom(states[-1]) < LOSS
 
 
+STEP = 16
+"""Bits of freedom that make a difference in which way is followed first."""
+
+
 @dataclass(frozen=True)
 class Trail:
     """A run so far: where it stands, and what it was at each head that it came to."""
@@ -54,8 +61,8 @@ class Trail:
 
     @cached_property
     def bits(self) -> int:
-        """How much of the lengths is open."""
-        return int(freedom(self.state))
+        """How much of the lengths is open, in steps: a few cases of a remainder are as open."""
+        return int(freedom(self.state)) // STEP
 
     def at(self, head: int) -> list[State]:
         """Return the states in which it came to a head."""
@@ -181,7 +188,7 @@ def cases(
     work = [(state, address, True, Counter[int]())]
     refused: Exception | None = None
     while work:
-        if len(work) + len(out) > MOST_CASES:
+        if len(work) + len(out) > MOST_WAYS:
             raise unsupported("search: too many ways", address)
         now, at, begun, met = work.pop()
         met = met.copy()
